@@ -1,0 +1,87 @@
+"""First fit: each message, in a given order, at the first slot free on all its ports.
+
+Gaps left by earlier messages are filled. Ports are bitmaps (`ports.py`); a slot is
+`quantum` cycles.
+"""
+
+import numpy as np
+
+from tiledialect.schedule.compiled import compiled
+from tiledialect.schedule.ports import Bits, earliest, take
+from tiledialect.schedule.table import Index, Messages
+
+LONGEST_BITMAP_SLOTS = 1 << 19
+"""Above this many slots a phase is scheduled in slots of several cycles."""
+
+
+@compiled
+def _place(
+    order: Index,
+    position: int,
+    busy: Bits,
+    full: Index,
+    source: Index,
+    slots: Index,
+    destinations: Index,
+    set_start: Index,
+    set_tiles: Index,
+    start: Index,
+) -> int:
+    """Place messages order[position:]; the position at which the bitmaps ended."""
+    tiles = busy.shape[0] // 2
+    rows = np.empty(tiles + 1, np.int64)
+    while position < order.size:
+        message = int(order[position])
+        width = int(slots[message])
+        rows[0] = source[message]
+        index = int(destinations[message])
+        begin = int(set_start[index])
+        count = 1 + int(set_start[index + 1]) - begin
+        for i in range(1, count):
+            rows[i] = tiles + set_tiles[begin + i - 1]
+        slot = earliest(busy, full, rows, count, width)
+        if slot < 0:
+            break
+        start[message] = slot
+        for i in range(count):
+            take(busy, full, rows[i], slot, width)
+        position += 1
+    return position
+
+
+def quantum_of(words: Index, longest: int) -> int:
+    """Cycles a slot: the common divisor of all lengths, more if the phase is long."""
+    quantum = int(np.gcd.reduce(words))
+    while longest // quantum > LONGEST_BITMAP_SLOTS:
+        quantum *= 2
+    return quantum
+
+
+def first_fit(messages: Messages, order: Index, longest: int) -> Index:
+    """The start of each message; `longest` is the greatest load of a port in words."""
+    start = np.zeros(messages.count, np.int64)
+    quantum = quantum_of(messages.words, longest)
+    slots = -(-messages.words // quantum)
+    width = (longest // quantum * 9 // 8 + int(slots.max())) // 64 + 2
+    busy = np.zeros((2 * messages.tiles, width), np.uint64)
+    full = np.zeros(2 * messages.tiles, np.int64)
+    position = 0
+    while True:
+        position = _place(
+            order,
+            position,
+            busy,
+            full,
+            messages.source,
+            slots,
+            messages.destinations,
+            messages.set_start,
+            messages.set_tiles,
+            start,
+        )
+        if position == order.size:
+            return start * quantum
+        more = busy.shape[1] + int(slots.max()) // 64 + 1
+        busy = np.concatenate(
+            [busy, np.zeros((2 * messages.tiles, more), np.uint64)], axis=1
+        )
