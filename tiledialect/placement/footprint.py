@@ -1,0 +1,230 @@
+"""Small footprints: each box where it adds the fewest new bytes to its tiles.
+
+Reads   Boxes, their conflict matrix.
+Writes  a Room whose footprint (distinct bytes ever occupied, the most over
+        classes) is small; holes between boxes cost nothing.
+Holds   every address keeps regions, pins, alignment, elements and lifetimes.
+
+Method: boxes go in one by one, over several orders; each takes the free place
+that makes the largest footprint least, among the ends of free gaps and places
+flush with bytes already occupied. Then some boxes are taken out and put back in
+another order, kept when nothing gets worse. Effort counts boxes put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tiledialect.placement.boxes import Boxes
+from tiledialect.placement.first_fit import Room, partners_of
+from tiledialect.placement.problem import Bools, Ints
+
+Lean = Literal["low", "high", "sides"]  # which of two equally good places
+
+
+@dataclass
+class Best:
+    """The best full placement so far, and the boxes put in to find it."""
+
+    address: Ints | None
+    footprint: int
+    moves: int
+    unplaced: int = -1  # the first box without a place, while none is full
+
+
+class Cover:
+    """Occupied bytes of one class as disjoint stretches, with prefix sums."""
+
+    def __init__(self, start: Ints, end: Ints) -> None:
+        order = np.argsort(start)
+        start, end = start[order], end[order]
+        reach = np.maximum.accumulate(end)
+        opens = np.ones(len(start), np.bool_)
+        opens[1:] = start[1:] > reach[:-1]
+        borders = np.flatnonzero(opens)
+        self.start = start[borders]
+        self.end = np.append(reach[borders[1:] - 1], reach[-1:])
+        lengths = self.end - self.start
+        self.before = np.concatenate([[0], np.cumsum(lengths)])
+        self.total = int(self.before[-1])
+
+    def below(self, address: Ints) -> Ints:
+        """Occupied bytes below each address."""
+        index = np.searchsorted(self.start, address, side="right")
+        if not len(self.start):
+            return np.zeros(len(address), np.int64)
+        last = np.maximum(index - 1, 0)
+        inside = np.minimum(address, self.end[last]) - self.start[last]
+        return np.where(index > 0, self.before[last] + inside, 0)
+
+
+def covers(room: Room) -> list[Cover]:
+    """What is occupied now, by class."""
+    boxes = room.boxes
+    found: list[Cover] = []
+    for tile_class in range(boxes.classes.shape[1]):
+        chosen = room.placed & boxes.classes[:, tile_class]
+        start = room.address[chosen]
+        found.append(Cover(start, start + boxes.padded[chosen]))
+    return found
+
+
+def footprint_of(room: Room) -> int:
+    """The most distinct bytes that any class occupies."""
+    return max((cover.total for cover in covers(room)), default=0)
+
+
+def candidates(room: Room, box: int, cover: list[Cover]) -> Ints:
+    """Allowed addresses of a box worth trying, ascending."""
+    boxes = room.boxes
+    gaps = room.gaps(box)
+    if not len(gaps.start):
+        return gaps.start
+    size, align = boxes.bytes[box], boxes.align[box]
+    phase, padded = boxes.phase[box], boxes.padded[box]
+    upward = [gaps.start, boxes.edges]
+    downward = [gaps.end - size, boxes.edges - padded]
+    for tile_class in np.flatnonzero(boxes.classes[box]).tolist():
+        upward += [cover[tile_class].start, cover[tile_class].end]
+        downward += [
+            cover[tile_class].end - padded,
+            cover[tile_class].start - padded,
+        ]
+    up = np.concatenate(upward)
+    down = np.concatenate(downward)
+    places = np.unique(
+        np.concatenate([up + (phase - up) % align, down - (down - phase) % align])
+    )
+    gap = np.searchsorted(gaps.start, places, side="right") - 1
+    fits = (gap >= 0) & (places + size <= gaps.end[np.maximum(gap, 0)])
+    return places[fits]
+
+
+def put_best(room: Room, box: int, *, high: bool) -> bool:
+    """Puts a box where the largest footprint grows least; False: no place."""
+    cover = covers(room)
+    places = candidates(room, box, cover)
+    if not len(places):
+        return False
+    worst = np.zeros(len(places), np.int64)
+    added = np.zeros(len(places), np.int64)
+    padded = room.boxes.padded[box]
+    for tile_class in np.flatnonzero(room.boxes.classes[box]).tolist():
+        one = cover[tile_class]
+        new = padded - (one.below(places + padded) - one.below(places))
+        worst = np.maximum(worst, one.total + new)
+        added += new
+    rest = max(one.total for one in cover)
+    lean = -places if high else places
+    choice = np.lexsort([lean, added, np.maximum(worst, rest)])[0]
+    room.put(box, int(places[choice]))
+    return True
+
+
+def sides(boxes: Boxes) -> Bools:
+    """Two sides such that few element pairs lie on one; True = the upper."""
+    partners = partners_of(boxes)
+    side = np.full(len(boxes), -1, np.int64)
+    for seed in range(len(boxes)):
+        if side[seed] >= 0:
+            continue
+        side[seed] = 0
+        queue = [seed]
+        for box in queue:
+            for other in partners[box]:
+                if side[other] < 0:
+                    side[other] = 1 - side[box]
+                    queue.append(other)
+    return side == 1
+
+
+def fill(room: Room, order: Ints, upper: Bools) -> int:
+    """Puts boxes in by the order; the first without a place, or -1."""
+    for box in order.tolist():
+        if not put_best(room, box, high=bool(upper[box])):
+            return box
+    return -1
+
+
+def smallest_footprint(
+    boxes: Boxes,
+    conflicts: Bools,
+    order_list: list[Ints],
+    goal: int,
+    moves: int,
+) -> Best:
+    """The best placement within `moves`; stops once its footprint is `goal`."""
+    best = Best(None, -1, 0)
+    leans = [sides(boxes), np.zeros(len(boxes), np.bool_)]
+    for order in order_list:
+        for upper in leans:
+            room = Room(boxes, conflicts)
+            unplaced = fill(room, order, upper)
+            best.moves += int(room.placed.sum())
+            _keep(best, room, unplaced)
+            if best.address is not None and best.footprint <= goal:
+                return best
+            if best.moves >= moves:
+                return best
+    if best.address is not None:
+        improve(boxes, conflicts, best, goal, moves)
+    return best
+
+
+def _keep(best: Best, room: Room, unplaced: int) -> None:
+    if unplaced >= 0:
+        if best.address is None and best.unplaced < 0:
+            best.unplaced = unplaced
+        return
+    footprint = footprint_of(room)
+    if best.address is None or footprint < best.footprint:
+        best.address, best.footprint = room.address.copy(), footprint
+
+
+def improve(boxes: Boxes, conflicts: Bools, best: Best, goal: int, moves: int) -> None:
+    """Takes boxes out and puts them back elsewhere, while moves last."""
+    assert best.address is not None
+    random = np.random.default_rng(0)
+    address, footprint = best.address.copy(), best.footprint
+    score = _score(boxes, conflicts, address)
+    free = boxes.last > boxes.first
+    while best.moves < moves and best.footprint > goal and free.any():
+        room = Room(boxes, conflicts)
+        room.address, room.placed = address.copy(), np.ones(len(boxes), np.bool_)
+        out = _take_out(room, random, np.flatnonzero(free))
+        best.moves += len(out)
+        upper = np.full(len(boxes), bool(random.integers(2)), np.bool_)
+        if fill(room, out, upper) >= 0:
+            continue
+        trial = _score(boxes, conflicts, room.address)
+        if trial <= score:
+            address, score = room.address, trial
+            footprint = trial[0]
+        if footprint < best.footprint:
+            best.address, best.footprint = address.copy(), footprint
+
+
+def _score(boxes: Boxes, conflicts: Bools, address: Ints) -> tuple[int, int]:
+    room = Room(boxes, conflicts)
+    room.address, room.placed = address, np.ones(len(boxes), np.bool_)
+    totals = [cover.total for cover in covers(room)]
+    return max(totals), sum(totals)
+
+
+def _take_out(room: Room, random: np.random.Generator, free: Ints) -> Ints:
+    """Lifts a few boxes that lie close together; larger ones go back first."""
+    boxes = room.boxes
+    count = int(random.integers(2, 9))
+    seed = int(random.choice(free))
+    if random.integers(2):
+        distance = np.abs(room.address[free] - room.address[seed])
+        chosen = free[np.argsort(distance, kind="stable")[:count]]
+    else:
+        chosen = random.choice(free, min(count, len(free)), replace=False)
+    for box in chosen.tolist():
+        room.lift(box)
+    noise = random.random(len(chosen)) * (1 + int(boxes.bytes[chosen].max()))
+    return chosen[np.argsort(-(boxes.bytes[chosen] + noise), kind="stable")]
