@@ -1,0 +1,15 @@
+// The MLP of a SigLIP So400m/14 encoder layer in f16 throughout, batch 1.
+
+!x = tensor<1x729x1152xf16>
+!up = tensor<1152x4304xf16>
+!down = tensor<4304x1152xf16>
+!hidden = tensor<1x729x4304xf16>
+
+module attributes {tile.machine = "ipu-c600"} {
+  func.func @siglip_mlp(%x: !x, %w1: !up {tile.parameter}, %w2: !down {tile.parameter}) -> !x {
+    %h = tile.matmul %x, %w1 : (!x, !up) -> !hidden
+    %g = tile.gelu tanh %h : !hidden
+    %y = tile.matmul %g, %w2 : (!hidden, !down) -> !x
+    return %y : !x
+  }
+}

@@ -1,0 +1,86 @@
+"""The tensor dialect `tile`: rung 1, a program on whole tensors with value semantics.
+
+A program is one public `func.func` whose body holds tile operations. An argument
+marked `{tile.parameter}` is a parameter, resident on the machine for good. The
+operations are of three kinds (`interfaces.py`) and stand by kind in `tile_ops_*.py`.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Dialect
+from xdsl.utils.exceptions import VerifyException
+
+from tiledialect.dialects.tile_ops_contraction import CONTRACTION_OPS, ReduceKindAttr
+from tiledialect.dialects.tile_ops_elementwise import (
+    ELEMENTWISE_OPS,
+    ApproximationAttr,
+)
+from tiledialect.dialects.tile_ops_view import VIEW_OPS
+from tiledialect.dialects.tile_types import ScaleAttr, TensorForm, tensor_form
+
+PARAMETER = "tile.parameter"
+
+Tile = Dialect(
+    "tile",
+    [*CONTRACTION_OPS, *ELEMENTWISE_OPS, *VIEW_OPS],
+    [ScaleAttr, ApproximationAttr, ReduceKindAttr],
+)
+
+
+def entry_function(module: ModuleOp) -> FuncOp:
+    """The one public function of a rung-1 program, its interface checked."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    public = [f for f in functions if _is_public(f) and not f.is_declaration]
+    if len(public) != 1:
+        raise VerifyException(
+            f"a program needs one public function with a body, this has {len(public)}"
+        )
+    argument_forms(public[0])
+    result_forms(public[0])
+    return public[0]
+
+
+def _is_public(function: FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return visibility is None or visibility.data == "public"
+
+
+def argument_forms(function: FuncOp) -> tuple[TensorForm, ...]:
+    """The tensor form of each argument."""
+    return tuple(tensor_form(type) for type in function.function_type.inputs)
+
+
+def result_forms(function: FuncOp) -> tuple[TensorForm, ...]:
+    """The tensor form of each result."""
+    return tuple(tensor_form(type) for type in function.function_type.outputs)
+
+
+def argument_names(function: FuncOp) -> tuple[str, ...]:
+    """A name for each argument, all different: as in the text, else arg0, arg1, …"""
+    names: list[str] = []
+    for index, argument in enumerate(function.args):
+        name = argument.name_hint or f"arg{index}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return tuple(names)
+
+
+def parameter_flags(function: FuncOp) -> tuple[bool, ...]:
+    """Which arguments are marked `{tile.parameter}`."""
+    if function.arg_attrs is None:
+        return (False,) * len(function.args)
+    return tuple(
+        isinstance(attributes.data.get(PARAMETER), UnitAttr)
+        for attributes in function.arg_attrs
+    )
+
+
+def return_operation(function: FuncOp) -> ReturnOp:
+    """The `func.return` that ends a program of one block."""
+    last = function.body.block.last_op
+    if not isinstance(last, ReturnOp):
+        raise VerifyException("a program ends with one func.return")
+    return last
