@@ -1,0 +1,152 @@
+"""The options of `tile-opt`, read without importing anything of the compiler."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tiledialect.diagnostics import Usage
+
+FLAGS = (
+    ("--split-input-file", "treat the parts between `// -----` lines one by one"),
+    ("--print-op-generic", "print operations in generic form"),
+    ("--print-no-properties", "print properties as attributes, for older readers"),
+    ("--print-debuginfo", "print the location of every operation"),
+    ("--print-between-passes", "print the IR after each pass, to stderr"),
+    ("--print-ir-after-all", "the same"),
+    ("--time-passes", "print the seconds that each pass took, to stderr"),
+    ("--verify-diagnostics", "print a failed verification to stdout and exit with 0"),
+    ("--parsing-diagnostics", "print a failed parse to stdout and exit with 0"),
+    ("--disable-verify", "do not verify the module before and after passes"),
+    ("--allow-unregistered-dialect", "accept operations of unknown dialects"),
+    ("--verbose", "show the operation of an error, or the traceback of a fault"),
+    ("--list-passes", "print the passes and targets, and exit"),
+)
+"""Options that are on or off; each has its `--no-…`."""
+
+
+@dataclass
+class Options:
+    """What the command line says. Texts are as written; None is: not given."""
+
+    input_file: str = "-"
+    output_file: str | None = None
+    passes: str | None = None
+    target: str = "mlir"
+    plan_budget: str | None = None
+    machine: str | None = None
+    reserve: str | None = None
+    stop_after: str | None = None
+    print_ir_after: Sequence[str] = ()
+    implicit_module: bool = True
+    split_input_file: bool = False
+    print_op_generic: bool = False
+    print_no_properties: bool = False
+    print_debuginfo: bool = False
+    print_between_passes: bool = False
+    print_ir_after_all: bool = False
+    time_passes: bool = False
+    verify_diagnostics: bool = False
+    parsing_diagnostics: bool = False
+    disable_verify: bool = False
+    allow_unregistered_dialect: bool = False
+    verbose: bool = False
+    list_passes: bool = False
+    version: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with its errors as Usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(message)
+
+
+def parse_options(arguments: Sequence[str]) -> Options:
+    """The options of a command line. Raises Usage; `--help` prints and exits."""
+    parser = _make_parser()
+    options, unknown = parser.parse_known_args(arguments, namespace=Options())
+    if unknown:
+        _refuse(unknown, parser)
+    return options
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """`; did you mean X?` where something known is near, else nothing."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
+    option = next((text for text in unknown if text.startswith("-")), None)
+    if option is None:
+        raise Usage(f"one input file at a time: unexpected '{unknown[0]}'")
+    name = option.split("=")[0]
+    known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
+    raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+
+
+def _make_parser() -> _Parser:
+    parser = _Parser(
+        prog="tile-opt",
+        description="Compile tensor programs for machines made of many tiles.",
+        epilog="Exit codes: 0 done; 1 refused; 2 wrong usage; 3 infeasible, with"
+        " proof; 4 stopped by an effort limit.",
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        "input_file", nargs="?", help="the program; `-` or nothing reads stdin"
+    )
+    _add_compile_options(parser)
+    _add_output_options(parser)
+    for name, text in FLAGS:
+        parser.add_argument(name, action=argparse.BooleanOptionalAction, help=text)
+    parser.add_argument(
+        "--implicit-module",
+        action=argparse.BooleanOptionalAction,
+        help="put operations outside a module into one (on unless refused)",
+    )
+    parser.add_argument(
+        "-v", "--version", action="store_true", help="print the version and exit"
+    )
+    return parser
+
+
+def _add_compile_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-p", "--passes", metavar="PASSES", help="passes to run: 'a,b{option=value}'"
+    )
+    parser.add_argument(
+        "--plan-budget",
+        metavar="SIZE",
+        help="run the whole ladder for a budget per tile: bytes, KiB, MiB, GiB,"
+        " `default` or `max`",
+    )
+    parser.add_argument(
+        "--machine", metavar="NAME|FILE", help="the machine (ipu-c600 unless named)"
+    )
+    parser.add_argument(
+        "--reserve", metavar="SIZE", help="bytes of every tile that are not ours"
+    )
+    parser.add_argument(
+        "--stop-after", metavar="PASS", help="end the pipeline after this pass"
+    )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output-file", metavar="FILE", help="where to write (stdout)"
+    )
+    parser.add_argument(
+        "-t", "--target", metavar="TARGET", help="`mlir` (text) or `package`"
+    )
+    parser.add_argument(
+        "--print-ir-after",
+        metavar="PASS",
+        action="append",
+        help="print the IR after this pass, to stderr; may be repeated",
+    )

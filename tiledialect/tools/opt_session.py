@@ -1,0 +1,196 @@
+"""One run of `tile-opt`: the chunks of a file through the passes to the output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import IntegerAttr
+
+from tiledialect.atomic import write_atomically
+from tiledialect.diagnostics import ParseFailed, Refused, Stopped, TileError, Usage
+from tiledialect.pipeline import RUNG_ATTRIBUTE, make_context
+from tiledialect.text.parser import parse_module
+from tiledialect.text.printer import print_module
+from tiledialect.text.source import Chunk, read_text, shown_name, split_chunks
+from tiledialect.text.verify import verify_module
+from tiledialect.tools.opt_passes import PassTimes, Step, run_pass, steps_of, target_of
+from tiledialect.tools.report import report
+from tiledialect.tools.settings import (
+    DEFAULT_MACHINE,
+    MACHINE_ATTRIBUTE,
+    RESERVE_ATTRIBUTE,
+    machine_attribute,
+    put_setting,
+    reserve_attribute,
+)
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+    from tiledialect.tools.opt_arguments import Options
+
+TEXT_TARGET = "mlir"
+SEPARATOR = b"// -----\n"
+
+
+class Session:
+    """The work that the options ask for.
+
+    An error ends it, but for one in a chunk of a split file: that one is printed, the
+    other chunks are done, and the exit code is the largest of all.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.times = PassTimes()
+        self.exit_code = 0
+        self.target = (
+            None if options.target == TEXT_TARGET else target_of(options.target)
+        )
+        self._check_usage()
+
+    def _check_usage(self) -> None:
+        """What is wrong with the options whatever the input is."""
+        options = self.options
+        if options.passes is not None and options.plan_budget is not None:
+            raise Usage("-p and --plan-budget exclude each other")
+        if self.target is not None and options.split_input_file:
+            raise Usage(f"-t {options.target} takes one module")
+        if self.target is not None and options.output_file is None:
+            raise Usage(f"-t {options.target} needs -o FILE")
+        steps = steps_of(options, rung=1)
+        names = [step.name for step in steps]
+        for name in options.print_ir_after:
+            if name not in names:
+                raise Usage(f"--print-ir-after: '{name}' is not among the passes")
+        machine, reserve = options.machine, options.reserve
+        self.machine = None if machine is None else machine_attribute(machine)
+        self.reserve = None if reserve is None else reserve_attribute(reserve)
+
+    def run(self) -> int:
+        """Read, compile and write everything. The exit code."""
+        text = read_text(self.options.input_file)
+        split = self.options.split_input_file
+        chunks = split_chunks(text) if split else [Chunk(text, 1)]
+        outputs: list[bytes] = []
+        for index, chunk in enumerate(chunks):
+            if index > 0:
+                self._put(SEPARATOR, outputs)
+            self._put(self._compile_or_report(chunk), outputs)
+        path = self.options.output_file
+        if path not in (None, "-") and self.exit_code in (0, Stopped.exit_code):
+            self._write_file(path, b"".join(outputs))
+        if self.options.time_passes:
+            self.times.print(sys.stderr)
+        return self.exit_code
+
+    def _put(self, output: bytes, outputs: list[bytes]) -> None:
+        """Keep output for the file, or print it at once."""
+        if self.options.output_file in (None, "-"):
+            sys.stdout.write(output.decode())
+            sys.stdout.flush()
+        else:
+            outputs.append(output)
+
+    def _write_file(self, path: str, content: bytes) -> None:
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            raise Refused(f"cannot write '{path}': {error.strerror}") from error
+
+    def _compile_or_report(self, chunk: Chunk) -> bytes:
+        try:
+            return self._compile(chunk)
+        except TileError as error:
+            if self._is_expected(error):
+                return f"{error}\n".encode()
+            if not self.options.split_input_file:
+                raise
+            self._note(error)
+            return b""
+
+    def _is_expected(self, error: TileError) -> bool:
+        """Whether the options ask to print such an error as output, as in xdsl-opt."""
+        if isinstance(error, ParseFailed):
+            return self.options.parsing_diagnostics
+        return isinstance(error, Refused) and self.options.verify_diagnostics
+
+    def _note(self, error: TileError) -> None:
+        report(error, self.options.verbose)
+        self.exit_code = max(self.exit_code, error.exit_code)
+
+    def _compile(self, chunk: Chunk) -> bytes:
+        """What one module becomes: its text, or its package."""
+        options = self.options
+        context = make_context(allow_unregistered=options.allow_unregistered_dialect)
+        module = parse_module(
+            context,
+            chunk.text,
+            shown_name(options.input_file),
+            chunk.first_line,
+            implicit_module=options.implicit_module,
+        )
+        self._verify(module)
+        rung = rung_of(module)
+        steps = steps_of(options, rung)
+        self._settle(module, rung, has_passes=bool(steps))
+        for step in steps:
+            self._run(step, context, module)
+        return self._emit(context, module)
+
+    def _settle(self, module: ModuleOp, rung: int, has_passes: bool) -> None:
+        """Give the module its machine and reservation before the first pass."""
+        if self.machine is not None:
+            put_setting(module, MACHINE_ATTRIBUTE, self.machine, rung)
+        elif has_passes and MACHINE_ATTRIBUTE not in module.attributes:
+            module.attributes[MACHINE_ATTRIBUTE] = machine_attribute(DEFAULT_MACHINE)
+        if self.reserve is not None:
+            put_setting(module, RESERVE_ATTRIBUTE, self.reserve, rung)
+
+    def _run(self, step: Step, context: Context, module: ModuleOp) -> None:
+        try:
+            run_pass(step, context, module, self.times)
+        except Stopped as error:
+            if not error.has_plan:
+                raise
+            self._note(error)
+        self._verify(module, after=step.name)
+        options = self.options
+        everything = options.print_between_passes or options.print_ir_after_all
+        if everything or step.name in options.print_ir_after:
+            print(f"// IR after {step.name}", file=sys.stderr)
+            print(self._text(module), end="", file=sys.stderr)
+
+    def _verify(self, module: ModuleOp, after: str | None = None) -> None:
+        if self.options.disable_verify:
+            return
+        try:
+            verify_module(module)
+        except TileError as error:
+            if after is not None:
+                error.message = f"after {after}: {error.message}"
+            raise
+
+    def _emit(self, context: Context, module: ModuleOp) -> bytes:
+        if self.target is None:
+            return self._text(module).encode()
+        output = io.BytesIO()
+        self.target.make().emit(context, module, output)
+        return output.getvalue()
+
+    def _text(self, module: ModuleOp) -> str:
+        return print_module(
+            module,
+            generic=self.options.print_op_generic,
+            locations=self.options.print_debuginfo,
+            properties_as_attributes=self.options.print_no_properties,
+        )
+
+
+def rung_of(module: ModuleOp) -> int:
+    """The rung of the ladder that a module is at."""
+    attribute = module.attributes.get(RUNG_ATTRIBUTE)
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else 1
