@@ -1,0 +1,39 @@
+# make setup   one virtual environment, .venv, with all that tests and bench import
+# make demo    the main job: the SigLIP MLP at 256KiB, compiled, simulated, checked
+# make test    formatting, lint, types, lit and unit tests
+# make bench   the tables of figures
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/installed
+
+# lit and the tests find tile-opt, filecheck and not by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+BUDGET ?= 256KiB
+DEMO := siglip_mlp_f8_b1
+
+.PHONY: setup demo test bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "tiledialect needs Python 3.11 or newer"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore -e '.[test]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	mkdir -p out
+	tile-opt --plan-budget=$(BUDGET) -t package -o out/$(DEMO).tilepkg examples/$(DEMO).mlir
+	tile-run out/$(DEMO).tilepkg --check
+
+test: $(STAMP)
+	ruff format --check . && ruff check . && basedpyright && lit -q test/lit && pytest -q test/unit
+
+bench: $(STAMP)
+	for table in bench/[!_]*.py; do python $$table || exit 1; done
+
+clean:
+	rm -rf .venv out build dist *.egg-info

@@ -1,0 +1,151 @@
+"""The architecture: which part of tiledialect may import which other part.
+
+A new arrow is a design decision, made in the table below.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tiledialect import pipeline
+
+ROOT = Path(pipeline.__file__).parent
+PLAIN = {"formats", "scalar_functions", "intervals", "sizes", "diagnostics", "atomic"}
+"""Ideas with no idea of a machine, free to all."""
+
+DATA = {"layout", "codelets", "rows", "tiles", "layout_json"}
+"""The plain data that all rungs share."""
+
+SEES: dict[str, set[str]] = {
+    "formats": set(),
+    "scalar_functions": set(),
+    "intervals": set(),
+    "sizes": set(),
+    "atomic": set(),
+    "diagnostics": {"sizes"},
+    "machine": set(),
+    "layout": {"machine", "tiles", *PLAIN},
+    "codelets": {"machine", *PLAIN},
+    "rows": {"machine", *PLAIN},
+    "tiles": {"machine", *PLAIN},
+    "layout_json": {"machine", "layout", "tiles", *PLAIN},
+    "placement": {"machine", *PLAIN},
+    "schedule": {"machine", *PLAIN},
+    "dialects": {"machine", *DATA, *PLAIN},
+    "cost": {"machine", *DATA, *PLAIN},
+    "text": {"diagnostics", "dialects"},
+    "passes": {
+        "machine",
+        "dialects",
+        "cost",
+        "placement",
+        "schedule",
+        "text",
+        *DATA,
+        *PLAIN,
+    },
+    "checkers": {"machine", "layout", "codelets", "tiles", "dialects", *PLAIN},
+    "runtime": {"machine", "layout", "codelets", "tiles", "layout_json", *PLAIN},
+    "reference": {"dialects", *PLAIN},
+    "backend": {"machine", "dialects", "runtime.package", *DATA, *PLAIN},
+    "select_plan": {
+        "machine",
+        "dialects",
+        "cost",
+        "passes",
+        "backend",
+        "runtime.timing",
+        *PLAIN,
+    },
+    "pipeline": {"dialects", "passes", "checkers", "select_plan", "backend"},
+    "tools": {"*"},
+}
+
+ALONE = {"passes"}
+"""Folders whose files do not see each other: they speak through the IR."""
+
+
+def part_of(path: Path) -> str:
+    """The part a file belongs to: its folder's name, or its own."""
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*.py")) if path.parent != ROOT] + [
+        path for path in sorted(ROOT.glob("*.py")) if path.stem != "__init__"
+    ]
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules of tiledialect that a file names, also inside functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            base = node.module or ""
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            is_name = node.value.replace(".", "").replace("_", "").isalnum()
+            if is_name and node.value.startswith("tiledialect."):
+                names.add(node.value)  # an entry of pipeline.py, loaded on use
+    return {
+        name.removeprefix("tiledialect.")
+        for name in names
+        if name.startswith("tiledialect.") and name != "tiledialect.__version__"
+    }
+
+
+def may_see(part: str, name: str) -> bool:
+    """Whether `part` may import the module or member `name`."""
+    sees = SEES[part]
+    if "*" in sees or name.split(".")[0] in sees:
+        return True
+    return any(name == allowed or name.startswith(f"{allowed}.") for allowed in sees)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    part = part_of(path)
+    assert part in SEES, f"{part} has no row in the table"
+    for name in sorted(imports_of(path)):
+        if name.split(".")[0] != part:
+            assert may_see(part, name), f"{part} must not see {name}"
+
+
+@pytest.mark.parametrize("folder", sorted(ALONE))
+def test_files_of_a_folder_do_not_see_each_other(folder: str) -> None:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        own = path.relative_to(ROOT / folder).with_suffix("").parts[0]
+        others = [n for n in imports_of(path) if n.startswith(f"{folder}.")]
+        wrong = [n for n in others if n.split(".")[1] != own]
+        assert not wrong, f"{path.name} must not see {wrong}"
+
+
+def test_the_table_has_no_circle() -> None:
+    """Below `tools`, no part sees itself over others."""
+    rows = {part: {n.split(".")[0] for n in sees} for part, sees in SEES.items()}
+    done: set[str] = {"*"}
+    while len(done) <= len(rows):
+        ready = {p for p, sees in rows.items() if p not in done and sees <= done}
+        assert ready, f"a circle among {sorted(set(rows) - done)}"
+        done |= ready
+
+
+def test_package_folders_have_empty_init_files() -> None:
+    for path in ROOT.rglob("__init__.py"):
+        if path.parent != ROOT:
+            assert not path.read_text().strip(), f"{path} is not empty"
+
+
+def test_a_forbidden_import_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "pass.py"
+    file.write_text("def f():\n    from tiledialect.runtime import timing\n")
+    assert imports_of(file) == {"runtime.timing"}
+    assert may_see("select_plan", "runtime.timing.Step")
+    assert not may_see("select_plan", "runtime.simulator")
+    assert not may_see("passes", "runtime.timing")
