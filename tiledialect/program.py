@@ -1,0 +1,460 @@
+"""The program as planning sees it: values, and groups of operations planned together.
+
+A group is one structured operation and the unary maps that follow it alone (an
+activation, a cast): they run where its result lies, before the result moves. Domain
+dimensions that every operand walks contiguously are merged, views that keep the element
+order vanish, transposes become maps with another order of axes. Shapes are elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from tiledialect.codelets import Stage, format_class
+from tiledialect.diagnostics import fail, locate
+from tiledialect.dialects.interfaces import (
+    Constant,
+    Dimension,
+    IndexingMap,
+    Structured,
+    View,
+)
+from tiledialect.dialects.tile import (
+    argument_names,
+    entry_function,
+    parameter_flags,
+    return_operation,
+)
+from tiledialect.dialects.tile_types import TensorForm, format_of, tensor_form
+from tiledialect.formats import format_named
+from tiledialect.machine import Machine
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the program. `kind`: input, parameter, constant or computed; `index`
+    is the argument's for the first two; `last_use` counts groups (len = an output)."""
+
+    name: str
+    form: TensorForm
+    kind: str
+    location: str
+    index: int = -1
+    constant: Operation | None = field(default=None, compare=False)
+
+    @property
+    def is_stored(self) -> bool:
+        """Known before the run: the host may store it as the plan likes."""
+        return self.kind in ("parameter", "constant")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One use of a value; `axes` are the domain dimensions of its axes, outer first."""
+
+    value: int
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Operations that are planned as one.
+
+    family      matmul, map or reduce; matmul's dimensions are b, m, n, k
+    dims        the domain after merging
+    result      value that it makes, with the domain dimensions of its axes
+    format      number format of the anchor's own result, before `stages`
+    function    sum or max for a reduce; of a map the first stage says it
+    accumulate  format of partial sums
+    """
+
+    name: str
+    location: str
+    family: str
+    dims: tuple[Dimension, ...]
+    operands: tuple[Operand, ...]
+    result: Operand
+    format: str
+    function: str
+    accumulate: str
+    stages: tuple[Stage, ...] = ()
+
+    def extents(self, axes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.dims[axis].extent for axis in axes)
+
+
+@dataclass(frozen=True)
+class Program:
+    """All values, the groups in order, and the values returned."""
+
+    values: tuple[Value, ...]
+    groups: tuple[Group, ...]
+    outputs: tuple[int, ...]
+
+    def last_use(self, value: int) -> int:
+        """Position of the last group that reads a value; past all if it is returned."""
+        if value in self.outputs:
+            return len(self.groups)
+        uses = [
+            position
+            for position, group in enumerate(self.groups)
+            if any(operand.value == value for operand in group.operands)
+        ]
+        return max(uses, default=-1)
+
+    def users(self, value: int) -> list[int]:
+        """Positions of the groups that read a value."""
+        return [
+            position
+            for position, group in enumerate(self.groups)
+            if any(operand.value == value for operand in group.operands)
+        ]
+
+
+def read_program(module: ModuleOp, machine: Machine) -> Program:
+    """The program of a rung-1 module. Refuses operations of no known interface."""
+    return _Reader(module, machine).read()
+
+
+class _Reader:
+    """Walks the entry function once; `roots` maps each SSA value to a value number."""
+
+    def __init__(self, module: ModuleOp, machine: Machine) -> None:
+        self.machine = machine
+        self.function = entry_function(module)
+        self.values: list[Value] = []
+        self.groups: list[Group] = []
+        self.roots: dict[SSAValue, int] = {}
+        self.names: set[str] = set()
+        self.chains: dict[int, int] = {}  # value made by a group -> its position
+
+    def read(self) -> Program:
+        flags = parameter_flags(self.function)
+        names = argument_names(self.function)
+        place = locate(self.function)
+        for index, argument in enumerate(self.function.args):
+            kind = "parameter" if flags[index] else "input"
+            form = tensor_form(argument.type)
+            self._add(argument, Value(names[index], form, kind, place, index))
+        returned = return_operation(self.function)
+        for op in self.function.body.block.ops:
+            if op is not returned:
+                self._read(op)
+        outputs = tuple(self.roots[value] for value in returned.operands)
+        return Program(tuple(self.values), tuple(self.groups), outputs)
+
+    def _add(self, ssa: SSAValue, value: Value) -> int:
+        self.values.append(value)
+        self.roots[ssa] = len(self.values) - 1
+        return len(self.values) - 1
+
+    def _read(self, op: Operation) -> None:
+        if len(op.results) != 1:
+            fail(op, f"{op.name} has {len(op.results)} results, planning knows one")
+        if isinstance(op, Constant):
+            name = self._name(op, "constant")
+            form = tensor_form(op.results[0].type)
+            value = Value(name, form, "constant", locate(op), constant=op)
+            self._add(op.results[0], value)
+        elif isinstance(op, View):
+            self._read_view(op)
+        elif isinstance(op, Structured):
+            self._read_structured(op)
+        else:
+            fail(
+                op, f"{op.name} cannot be planned: it is neither structured nor a view"
+            )
+
+    def _name(self, op: Operation, fallback: str) -> str:
+        base = op.results[0].name_hint or fallback
+        name, number = base, 1
+        while name in self.names:
+            name, number = f"{base}_{number}", number + 1
+        self.names.add(name)
+        return name
+
+    def _read_view(self, op: Operation) -> None:
+        assert isinstance(op, View)
+        permutation = op.permutation()
+        source = self.roots[op.operands[0]]
+        if permutation is None:
+            self.roots[op.results[0]] = source
+            return
+        form = tensor_form(op.results[0].type)
+        dims = tuple(Dimension(f"d{i}", e) for i, e in enumerate(form.shape))
+        axes = [0] * len(permutation)
+        for result_axis, operand_axis in enumerate(permutation):
+            axes[operand_axis] = result_axis
+        maps = (tuple(axes), tuple(range(len(dims))))
+        stage = _stage("identity", form, form, ())
+        self._add_group(op, "map", dims, maps, (source,), form, "map", (stage,))
+
+    def _read_structured(self, op: Operation) -> None:
+        assert isinstance(op, Structured)
+        form = tensor_form(op.results[0].type)
+        sources = tuple(self.roots[operand] for operand in op.operands)
+        if op.codelet_family == "map":
+            if self._fuse(op, form, sources):
+                return
+            first = self.values[sources[0]].form
+            extra = tuple(range(1, len(sources)))
+            stage = _stage(op.scalar_function, first, form, extra)
+            stages: tuple[Stage, ...] = (stage,)
+        else:
+            stages = ()
+        if op.codelet_family == "matmul":
+            self._read_matmul(op, form, sources)
+            return
+        self._add_group(
+            op,
+            op.codelet_family,
+            op.iteration_domain(),
+            op.indexing_maps(),
+            sources,
+            form,
+            op.scalar_function,
+            stages,
+        )
+
+    def _fuse(self, op: Operation, form: TensorForm, sources: tuple[int, ...]) -> bool:
+        """Append a unary map to the group whose result only it reads."""
+        assert isinstance(op, Structured)
+        position = self.chains.get(sources[0])
+        if len(sources) != 1 or position is None or not _read_once(op.operands[0]):
+            return False
+        group = self.groups[position]
+        before = self.values[sources[0]].form
+        stage = _stage(op.scalar_function, before, form, ())
+        made = self._add(
+            op.results[0], Value(self._name(op, "value"), form, "computed", locate(op))
+        )
+        self.groups[position] = replace(
+            group,
+            result=Operand(made, group.result.axes),
+            stages=(*group.stages, stage),
+        )
+        self.chains[made] = position
+        return True
+
+    def _read_matmul(
+        self, op: Operation, form: TensorForm, sources: tuple[int, ...]
+    ) -> None:
+        assert isinstance(op, Structured)
+        accumulate = format_of(op.accumulation_type()).name
+        widened = tuple(self._widen(op, source, accumulate) for source in sources)
+        stages: tuple[Stage, ...] = ()
+        if form.format.name != accumulate:
+            stages = (Stage("cast", accumulate, form.format.name, form.scale),)
+        domain, maps = op.iteration_domain(), op.indexing_maps()
+        dims, axes = merge_dimensions(domain, maps)
+        try:
+            dims, axes = matmul_dimensions(dims, axes)
+        except ValueError as error:
+            fail(op, str(error))
+        self._finish(op, "matmul", dims, axes, widened, form, accumulate, "sum", stages)
+
+    def _widen(self, op: Operation, source: int, accumulate: str) -> int:
+        """The operand in a format that the matrix unit multiplies with that partial
+        sum, by a cast of its own where it is in another."""
+        form = self.values[source].form
+        for name in (form.format.name, "f16", "f32"):
+            if self.machine.matrix_mode(format_class(name), accumulate) is None:
+                continue
+            if name == form.format.name:
+                return source
+            return self._cast(op, source, name)
+        fail(op, f"machine {self.machine.name} cannot accumulate in {accumulate}")
+
+    def _cast(self, op: Operation, source: int, format: str) -> int:
+        value = self.values[source]
+        form = TensorForm(value.form.shape, format_named(format))
+        name = f"{value.name}.{format}"
+        self.values.append(Value(name, form, "computed", locate(op)))
+        made = len(self.values) - 1
+        dims = (Dimension("d0", form.elements),)
+        stage = _stage("cast", value.form, form, ())
+        self.groups.append(
+            Group(
+                name=name,
+                location=locate(op),
+                family="map",
+                dims=dims,
+                operands=(Operand(source, (0,)),),
+                result=Operand(made, (0,)),
+                format=format,
+                function="cast",
+                accumulate="f32",
+                stages=(stage,),
+            )
+        )
+        return made
+
+    def _add_group(
+        self,
+        op: Operation,
+        family: str,
+        domain: tuple[Dimension, ...],
+        maps: tuple[IndexingMap, ...],
+        sources: tuple[int, ...],
+        form: TensorForm,
+        function: str,
+        stages: tuple[Stage, ...],
+    ) -> None:
+        dims, axes = merge_dimensions(domain, maps)
+        accumulate = form.format.name
+        self._finish(
+            op, family, dims, axes, sources, form, accumulate, function, stages
+        )
+
+    def _finish(
+        self,
+        op: Operation,
+        family: str,
+        dims: tuple[Dimension, ...],
+        axes: tuple[tuple[int, ...], ...],
+        sources: tuple[int, ...],
+        form: TensorForm,
+        accumulate: str,
+        function: str,
+        stages: tuple[Stage, ...],
+    ) -> None:
+        name = self._name(op, op.name.split(".")[-1])
+        made = self._add(op.results[0], Value(name, form, "computed", locate(op)))
+        self.groups.append(
+            Group(
+                name=name,
+                location=locate(op),
+                family=family,
+                dims=dims,
+                operands=tuple(
+                    Operand(source, a)
+                    for source, a in zip(sources, axes[:-1], strict=True)
+                ),
+                result=Operand(made, axes[-1]),
+                format=accumulate if family == "matmul" else form.format.name,
+                function=function,
+                accumulate=accumulate,
+                stages=stages,
+            )
+        )
+        self.chains[made] = len(self.groups) - 1
+
+
+def _format_named(name: str):
+    from tiledialect.formats import format_named
+
+    return format_named(name)
+
+
+def _stage(
+    function: str, before: TensorForm, after: TensorForm, operands: tuple[int, ...]
+) -> Stage:
+    return Stage(function, before.format.name, after.format.name, after.scale, operands)
+
+
+def _read_once(value: SSAValue) -> bool:
+    return len(list(value.uses)) == 1
+
+
+def merge_dimensions(
+    domain: tuple[Dimension, ...], maps: tuple[IndexingMap, ...]
+) -> tuple[tuple[Dimension, ...], tuple[tuple[int, ...], ...]]:
+    """Drop extents of 1 and merge neighbours that every map walks contiguously.
+
+    Returns the new dimensions and, for each map, those that its axes run over. At
+    least one parallel dimension is left, and every result has one.
+    """
+    kept = [i for i, d in enumerate(domain) if d.extent != 1]
+    axes = [[a for a in m if a is not None and a in kept] for m in maps]
+    runs = [[i] for i in kept]
+    position = 0
+    while position + 1 < len(runs):
+        first, second = runs[position][-1], runs[position + 1][0]
+        same = domain[first].reduced == domain[second].reduced
+        if same and all(_adjacent(a, first, second) for a in axes):
+            runs[position] += runs.pop(position + 1)
+        else:
+            position += 1
+    dims = [_merged([domain[i] for i in run]) for run in runs]
+    number = {run[0]: new for new, run in enumerate(runs)}
+    new_axes = [[number[a] for a in m if a in number] for m in axes]
+    if not new_axes[-1]:
+        dims.append(Dimension("one", 1))
+        for a in new_axes:
+            a.insert(0, len(dims) - 1)
+    return tuple(dims), tuple(tuple(a) for a in new_axes)
+
+
+def _adjacent(axes: list[int], first: int, second: int) -> bool:
+    """Whether a map has both, one right after the other, or neither."""
+    if first not in axes and second not in axes:
+        return True
+    if first not in axes or second not in axes:
+        return False
+    return axes.index(second) == axes.index(first) + 1
+
+
+def _merged(dims: list[Dimension]) -> Dimension:
+    extent = 1
+    for dim in dims:
+        extent *= dim.extent
+    return Dimension(dims[0].name, extent, dims[0].reduced)
+
+
+def matmul_dimensions(
+    dims: tuple[Dimension, ...], axes: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[Dimension, ...], tuple[tuple[int, ...], ...]]:
+    """The same as exactly b, m, n, k; those that are missing have extent 1.
+
+    Raises ValueError where more than one dimension is left over as a batch.
+    """
+    left, right, result = axes
+    roles: dict[str, int] = {}
+    batch: list[int] = []
+    for i, dim in enumerate(dims):
+        role = _role(i, dim, left, right, result)
+        if role in roles:
+            batch.append(roles[role])
+        roles[role] = i
+    batch = ([roles.pop("b")] if "b" in roles else []) + batch
+    if len(batch) > 1:
+        raise ValueError(
+            f"a matmul with {len(batch)} separate batch dimensions is not planned yet;"
+            " reshape them into one"
+        )
+    old = [batch[0] if batch else None, *(roles.get(role) for role in "mnk")]
+    new = {o: i for i, o in enumerate(old) if o is not None}
+    made = tuple(
+        Dimension(name, dims[o].extent if o is not None else 1, name == "k")
+        for name, o in zip("bmnk", old, strict=True)
+    )
+    whole = ((0, 1, 3), (0, 3, 2), (0, 1, 2))
+    return made, tuple(
+        _with_ones(tuple(new[a] for a in m), every, old)
+        for m, every in zip(axes, whole, strict=True)
+    )
+
+
+def _role(
+    i: int,
+    dim: Dimension,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    result: tuple[int, ...],
+) -> str:
+    if dim.reduced:
+        return "k"
+    if i in left and i in right:
+        return "b"
+    return "m" if i in left and i in result else "n"
+
+
+def _with_ones(
+    axes: tuple[int, ...], every: tuple[int, ...], old: list[int | None]
+) -> tuple[int, ...]:
+    """Axes in their memory order, and the dimensions of extent 1 that were missing."""
+    missing = [d for d in every if d not in axes and old[d] is None]
+    return (*missing, *axes)
