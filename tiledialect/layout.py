@@ -50,7 +50,8 @@ class Cut:
 
     def block(self, extent: int) -> int:
         """Elements of the largest block of an axis of `extent`."""
-        return ceil_div(ceil_div(extent, self.grain), self.parts) * self.grain
+        grains = ceil_div(ceil_div(extent, self.grain), self.parts)
+        return min(extent, grains * self.grain)
 
     def starts(self, extent: int) -> list[int]:
         """Where each block begins, and where the last one ends."""
@@ -75,7 +76,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Factor:
-    """One loop of an in-tile order: `count` steps along `axis`; 0 = all that is left."""
+    """One loop of an in-tile order: `count` steps along `axis`, or if 0 all the rest."""
 
     axis: int
     count: int = 0
@@ -139,15 +140,20 @@ class Layout:
             counts = [f.count for f in self.order if f.axis == axis]
             if not counts or counts[0] != 0 or 0 in counts[1:]:
                 return f"order must name the rest of axis {axis} once, outermost"
-        if any(f.axis >= len(self.shape) for f in self.order):
+        if any(not 0 <= f.axis < len(self.shape) for f in self.order):
             return "order names an axis that the shape lacks"
+        counts = [factor.count for factor in self.order]
+        if min((self.first, *self.shape, *counts)) < 0:
+            return "extents, counts and the first tile cannot be negative"
         if any(cut.parts < 1 or cut.grain < 1 for axis in self.cuts for cut in axis):
             return "a cut needs at least one part and one element of grain"
         groups = (*self.replicas, *self.spread, *([self.partial] * bool(self.partial)))
         if any(group is not None and group.count < 1 for group in groups):
             return "a group needs at least one tile"
-        if self.element_bytes not in (1, 2, 4) or self.spread_bytes % SPREAD_BYTES:
-            return "elements are 1, 2 or 4 bytes and spread runs multiples of 8"
+        if self.element_bytes not in (1, 2, 4):
+            return f"elements are 1, 2 or 4 bytes, not {self.element_bytes}"
+        if self.spread_bytes < 1 or self.spread_bytes % SPREAD_BYTES:
+            return f"spread runs are multiples of 8 bytes, not of {self.spread_bytes}"
         return None
 
     # Sizes
@@ -163,17 +169,14 @@ class Layout:
     def factor_counts(self) -> tuple[int, ...]:
         """Steps of each factor of the order, padding included."""
         counts: list[int] = []
-        for position, factor in enumerate(self.order):
-            count = factor.count
-            if count == 0:
-                inner = prod(
-                    f.count for f in self.order[position + 1 :] if f.axis == factor.axis
-                )
-                count = ceil_div(self.block_extent(factor.axis), inner)
-            counts.append(count)
-        if counts and not self.packed:
-            counts[-1] = round_up(counts[-1], max(1, WORD_BYTES // self.element_bytes))
-        return tuple(counts)
+        word = 1 if self.packed else WORD_BYTES // self.element_bytes
+        inner = [1] * len(self.shape)
+        for factor in reversed(self.order):
+            extent = self.block_extent(factor.axis)
+            count = factor.count or ceil_div(extent, inner[factor.axis])
+            counts.append(count if counts else round_up(count, word))
+            inner[factor.axis] *= counts[-1]
+        return tuple(reversed(counts))
 
     @cached_property
     def factor_strides(self) -> tuple[int, ...]:
