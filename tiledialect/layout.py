@@ -76,7 +76,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Factor:
-    """One loop of an in-tile order: `count` steps along `axis`, or if 0 all the rest."""
+    """One loop of an in-tile order: `count` steps along `axis`, or if 0 the rest."""
 
     axis: int
     count: int = 0
