@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
-RUNG_ATTRIBUTE = "tile.rung"
-"""Module attribute with the rung that the module is at; a module without is at 1."""
-
 BUDGET_PASS = "search-plan"
 """The pass that takes the budget of `--plan-budget` as its option `budget`."""
 
@@ -50,7 +47,8 @@ class PassEntry(Entry):
 
 
 class BinaryTarget(Protocol):
-    """A target that writes bytes; otherwise made from its text as a pass is."""
+    """A target that writes bytes: a frozen dataclass over xDSL's ArgSpecConvertible
+    (xDSL's own Target writes text)."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[bytes]) -> None: ...
 

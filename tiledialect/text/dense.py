@@ -139,10 +139,14 @@ class DenseParser(Parser):
         )
 
     def _float(self, element: Element, type: AnyFloat) -> bytes:
+        value = element.to_float(self)
         try:
-            return type.pack([element.to_float(self)])
+            data = type.pack([value])
         except OverflowError:
+            data = b""
+        if not data or not math.isfinite(next(type.iter_unpack(data))):
             self.raise_error(f"{element.span.text} does not fit {type}", element.span)
+        return data
 
     def _float_from_bits(self, element: Element, type: AnyFloat) -> bytes:
         text = element.span.text

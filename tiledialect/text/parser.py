@@ -59,11 +59,13 @@ def parse_module(
         parser = TileParser(context, text, file_name, lines)
         return parser.parse_module(implicit_module)
     except ParseError as error:
-        raise ParseFailed(error.msg, lines.text(error.span.start)) from error
+        position = error.span.start
+        at_end = "unexpected end of text: " if position >= len(text.rstrip()) else ""
+        raise ParseFailed(at_end + error.msg, lines.text(position)) from error
     except TileError:
         raise
     except Exception as error:
-        here = lines.text(0 if parser is None else parser.pos)
+        here = lines.text(0 if parser is None else parser.previous_span.start)
         raise ParseFailed(_reason(error), here) from error
 
 

@@ -86,7 +86,7 @@ def _check_block(block: Block, visible: set[SSAValue]) -> None:
     for op in block.ops:
         for index, operand in enumerate(op.operands):
             if operand not in visible:
-                name = f"%{operand.name_hint}" if operand.name_hint else f"#{index}"
+                name = f"%{operand.name_hint}" if operand.name_hint else str(index)
                 message = f"operand {name} of '{op.name}' is used before it is defined"
                 fail(op, message, VerifyFailed)
         for region in op.regions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tiledialect.diagnostics import Usage
@@ -40,7 +40,7 @@ class Options:
     machine: str | None = None
     reserve: str | None = None
     stop_after: str | None = None
-    print_ir_after: Sequence[str] = ()
+    print_ir_after: list[str] = field(default_factory=list[str])
     implicit_module: bool = True
     split_input_file: bool = False
     print_op_generic: bool = False

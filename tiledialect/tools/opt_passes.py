@@ -16,9 +16,10 @@ from xdsl.utils.arg_spec import (
 )
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
+from tiledialect import pipeline
 from tiledialect.diagnostics import Refused, TileError, Usage
 from tiledialect.machine import MachineError
-from tiledialect.pipeline import BUDGET_PASS, PASSES, TARGETS, Entry, passes_from
+from tiledialect.pipeline import Entry
 from tiledialect.sizes import BUDGET_WORDS, SizeError, parse_size
 from tiledialect.tools.opt_arguments import suggestion
 
@@ -68,14 +69,17 @@ def steps_of(options: Options, rung: int) -> list[Step]:
     if options.plan_budget is not None:
         steps = _ladder(options.plan_budget, rung)
     else:
-        steps = [_step(spec, PASSES, "pass") for spec in _parse(options.passes or "")]
+        steps = [
+            _step(spec, pipeline.PASSES, "pass")
+            for spec in _parse(options.passes or "")
+        ]
     return _until(steps, options.stop_after, rung)
 
 
 def target_of(text: str) -> Step:
     """The target of `-t`. Raises Usage."""
     try:
-        return _step(parse_spec(text), TARGETS, "target")
+        return _step(parse_spec(text), pipeline.TARGETS, "target")
     except ArgSpecParseError as error:
         raise Usage(f"cannot read target '{text}'") from error
 
@@ -113,9 +117,9 @@ def _ladder(budget: str, rung: int) -> list[Step]:
         except SizeError as error:
             raise Usage(f"--plan-budget: {error}, or default or max") from error
     steps: list[Step] = []
-    for entry in passes_from(rung):
+    for entry in pipeline.passes_from(rung):
         given: dict[str, ParameterListType] = {}
-        if entry.name == BUDGET_PASS:
+        if entry.name == pipeline.BUDGET_PASS:
             given["budget"] = (budget,)
         steps.append(Step(entry, ArgSpec(entry.name, given)))
     return steps
@@ -137,7 +141,7 @@ def _until(steps: list[Step], last: str | None, rung: int) -> list[Step]:
     names = [step.name for step in steps]
     if last in names:
         return steps[: names.index(last) + 1]
-    known = [entry.name for entry in PASSES]
+    known = [entry.name for entry in pipeline.PASSES]
     if last not in known:
         raise Usage(f"--stop-after: unknown pass '{last}'{suggestion(last, known)}")
     if rung == 1:

@@ -6,11 +6,10 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr
-
 from tiledialect.atomic import write_atomically
 from tiledialect.diagnostics import ParseFailed, Refused, Stopped, TileError, Usage
-from tiledialect.pipeline import RUNG_ATTRIBUTE, make_context
+from tiledialect.dialects.module_attributes import MACHINE, RESERVE, rung_of
+from tiledialect.pipeline import make_context
 from tiledialect.text.parser import parse_module
 from tiledialect.text.printer import print_module
 from tiledialect.text.source import Chunk, read_text, shown_name, split_chunks
@@ -19,8 +18,7 @@ from tiledialect.tools.opt_passes import PassTimes, Step, run_pass, steps_of, ta
 from tiledialect.tools.report import report
 from tiledialect.tools.settings import (
     DEFAULT_MACHINE,
-    MACHINE_ATTRIBUTE,
-    RESERVE_ATTRIBUTE,
+    check_budget,
     machine_attribute,
     put_setting,
     reserve_attribute,
@@ -144,11 +142,13 @@ class Session:
     def _settle(self, module: ModuleOp, rung: int, has_passes: bool) -> None:
         """Give the module its machine and reservation before the first pass."""
         if self.machine is not None:
-            put_setting(module, MACHINE_ATTRIBUTE, self.machine, rung)
-        elif has_passes and MACHINE_ATTRIBUTE not in module.attributes:
-            module.attributes[MACHINE_ATTRIBUTE] = machine_attribute(DEFAULT_MACHINE)
+            put_setting(module, MACHINE, self.machine, rung)
+        elif has_passes and MACHINE not in module.attributes:
+            module.attributes[MACHINE] = machine_attribute(DEFAULT_MACHINE)
         if self.reserve is not None:
-            put_setting(module, RESERVE_ATTRIBUTE, self.reserve, rung)
+            put_setting(module, RESERVE, self.reserve, rung)
+        if self.options.plan_budget is not None:
+            check_budget(module, self.options.plan_budget, rung)
 
     def _run(self, step: Step, context: Context, module: ModuleOp) -> None:
         try:
@@ -188,9 +188,3 @@ class Session:
             locations=self.options.print_debuginfo,
             properties_as_attributes=self.options.print_no_properties,
         )
-
-
-def rung_of(module: ModuleOp) -> int:
-    """The rung of the ladder that a module is at."""
-    attribute = module.attributes.get(RUNG_ATTRIBUTE)
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else 1

@@ -1,8 +1,8 @@
-"""What `--machine` and `--reserve` say, as attributes of the module.
+"""What `--machine`, `--reserve` and `--plan-budget` mean for a module.
 
-From rung 1 on the module itself names its machine and the bytes that are not ours, so
-any rung can be continued without these options. Below rung 1 they are part of the plan
-and cannot change any more.
+From rung 1 on the module itself names its machine, the bytes that are not ours and its
+budget, so any rung can be continued without these options. Below rung 1 they are part
+of the plan and cannot change any more.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 
 from tiledialect.diagnostics import Refused, Usage, fail
+from tiledialect.dialects.module_attributes import BUDGET, budget_of, machine_of
 from tiledialect.machine import Machine, MachineError, machine_names
 from tiledialect.sizes import SizeError, parse_size
 from tiledialect.tools.opt_arguments import suggestion
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
 
-MACHINE_ATTRIBUTE = "tile.machine"
-RESERVE_ATTRIBUTE = "tile.reserve"
 DEFAULT_MACHINE = "ipu-c600"
+PLANNED_RUNG = 3
 
 
 def machine_attribute(name: str) -> Attribute:
@@ -93,3 +93,13 @@ def put_setting(module: ModuleOp, name: str, value: Attribute, rung: int) -> Non
     if old is not None and old != value and rung > 1:
         fail(module, f"the module is at rung {rung}, made with {name} = {old}")
     module.attributes[name] = value
+
+
+def check_budget(module: ModuleOp, budget: str, rung: int) -> None:
+    """Refuse to continue a plan with another budget than it was made for."""
+    made_for = budget_of(module)
+    if rung < PLANNED_RUNG or made_for is None:
+        return
+    size = machine_of(module).budget_bytes(budget) or parse_size(budget)
+    if size != made_for:
+        fail(module, f"the module is at rung {rung}, made with {BUDGET} = {made_for}")
