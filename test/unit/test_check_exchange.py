@@ -1,0 +1,464 @@
+"""Claims about check-exchange: it accepts what is right, and nothing else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from phase_builder import Illegal, Message, Table, encode, run_rows
+
+from tiledialect.checkers.deliveries import MoveTable
+from tiledialect.checkers.disproof import Disproof
+from tiledialect.checkers.phase_proof import Claims, prove_phase
+from tiledialect.checkers.row_reader import decode_rows
+from tiledialect.checkers.window import Window, WindowBuffer
+from tiledialect.machine import Machine
+from tiledialect.relayout import Transfers
+
+MINI4 = Machine.load("mini4")
+MINI16 = Machine.load("mini16")
+NONE = np.zeros(0, np.int64)
+
+
+def transfers(rows: list[tuple[int, int, int, list[int], int]]) -> Transfers:
+    """A table of (source, source offset, words, destinations, offset)."""
+    ends = np.cumsum([0, *(len(row[3]) for row in rows)]).astype(np.int64)
+
+    def column(number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array([row[number] for row in rows], np.int64)
+
+    return Transfers(
+        source=column(0),
+        source_offset=column(1),
+        words=column(2),
+        destinations=np.arange(len(rows), dtype=np.int64),
+        offset=column(4),
+        to_staging=np.zeros(len(rows), np.bool_),
+        set_start=ends,
+        set_tiles=np.array([t for row in rows for t in row[3]], np.int64),
+        copy_tile=NONE,
+        copy_from=NONE,
+        copy_to=NONE,
+        copy_bytes=NONE,
+        copy_staged=np.zeros(0, np.bool_),
+        staging_bytes=0,
+    )
+
+
+def window(machine: Machine, sizes: dict[str, int]) -> Window:
+    every = np.arange(machine.tiles, dtype=np.int64)
+    return Window([WindowBuffer(n, sizes[n], every, i) for i, n in enumerate(sizes)])
+
+
+@dataclass
+class Phase:
+    """A phase as the checker sees it."""
+
+    machine: Machine
+    window: Window
+    moves: list[MoveTable]
+    table: Table
+    claims: Claims
+    apart: frozenset[tuple[int, int]] = frozenset({(0, 1)})
+
+    def prove(self) -> None:
+        prove_phase(
+            self.machine, self.window, self.moves, self.table, self.claims, self.apart
+        )
+
+    def accepts(self) -> bool:
+        try:
+            self.prove()
+        except Disproof:
+            return False
+        return True
+
+
+def claims_of(machine: Machine, messages: list[Message], table: Table) -> Claims:
+    """A phase's figures, counted one message at a time."""
+    outcome = run_rows(machine, table)
+    most = machine.exchange.max_message_words
+    words_in: dict[int, int] = {}
+    words_out: dict[int, int] = {}
+    least: dict[int, int] = {}
+    for m in messages:
+        words_out[m.source] = words_out.get(m.source, 0) + m.words
+        for tile, _ in m.places:
+            words_in[tile] = words_in.get(tile, 0) + m.words
+            near = min(least.get(m.source, 1 << 30), machine.latency(tile))
+            least[m.source] = near
+    return Claims(
+        length=outcome.length,
+        bound_receive=max(
+            (words_in[t] + machine.latency(t) for t in words_in), default=0
+        ),
+        bound_send=max((words_out[t] + least[t] for t in words_out), default=0),
+        bound_control=outcome.controls,
+        messages=sum(-(-m.words // most) for m in messages),
+        row_bytes=outcome.controls * machine.exchange.control_word_bytes,
+    )
+
+
+def phase(
+    machine: Machine,
+    moved: list[tuple[int, int, int, list[int], int]],
+    sizes: tuple[int, int] = (256, 1024),
+) -> Phase:
+    """A phase of one move between buffers `x` and `y`, with rows that are right."""
+    view = window(machine, {"x": sizes[0], "y": sizes[1]})
+    base = int(view.bases[1])
+    messages = [
+        Message(s, offset, words, tuple((t, base + to) for t in tiles))
+        for s, offset, words, tiles, to in moved
+    ]
+    table = encode(machine, messages)
+    move = MoveTable(0, 1, -1, transfers(moved))
+    return Phase(machine, view, [move], table, claims_of(machine, messages, table))
+
+
+def gather4() -> Phase:
+    """Every tile of mini4 gets the 4 words of each other tile."""
+    moved = [
+        (tile, 0, 4, [t for t in range(4) if t != tile], 16 * tile) for tile in range(4)
+    ]
+    return phase(MINI4, moved)
+
+
+def random_phase(rng: random.Random, machine: Machine) -> Phase:
+    """Random multicasts, whose destinations do not overlap on any tile."""
+    moved: list[tuple[int, int, int, list[int], int]] = []
+    filled = 0
+    for _ in range(rng.randint(1, 12)):
+        words = rng.choice([1, 1, 2, 3, 5, 9])
+        tiles = sorted(rng.sample(range(machine.tiles), rng.randint(1, 3)))
+        source = rng.randrange(machine.tiles)
+        moved.append((source, 4 * rng.randrange(64 - words), words, tiles, filled))
+        filled += 4 * words + rng.choice([0, 0, 4])
+    return phase(machine, moved)
+
+
+# What is right is accepted
+
+
+def test_accepts_a_gather_by_hand() -> None:
+    gather4().prove()
+
+
+def test_accepts_an_empty_phase() -> None:
+    phase(MINI4, []).prove()
+
+
+@pytest.mark.parametrize("words", [63, 64, 65, 1023, 1024, 1025, 2500])
+def test_accepts_messages_of_many_control_words(words: int) -> None:
+    size = 4 * words
+    phase(MINI16, [(0, 0, words, [5, 9], 0)], (size, size)).prove()
+
+
+def test_accepts_random_phases() -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        random_phase(rng, rng.choice([MINI4, MINI16])).prove()
+
+
+def test_decodes_by_hand() -> None:
+    """SEND, WAIT, SEND on tile 1; POINT, RECEIVE, PAUSE, RECEIVE on tile 3."""
+    words = [
+        0x20000002,
+        0x40000005,
+        0x20080003,
+        0x8000000A,
+        0x60040000,
+        0xA0000003,
+        0x60040801,
+    ]
+    table = Table(
+        np.array([1, 3]),
+        np.array([0, -1]),
+        np.array([-1, 1]),
+        np.array([0, 12]),
+        np.array([0, 3, 7]),
+        np.array(words, np.uint32),
+    )
+    rows = decode_rows(MINI4, table)
+    assert rows.sends.cycle.tolist() == [0, 6]
+    assert rows.sends.address.tolist() == [8, 12]
+    assert rows.sends.words.tolist() == [1, 2]
+    assert rows.receives.cycle.tolist() == [12, 18]
+    assert rows.receives.address.tolist() == [40, 44]
+    assert rows.receives.source.tolist() == [1, 1]
+    assert rows.controls.tolist() == [5, 6]
+
+
+# Mutations: refused, or proved equivalent by running the rows a word at a time
+
+
+def is_right(p: Phase) -> bool:
+    """Whether the rows do what the moves ask for, by running them."""
+    base = int(p.window.bases[1])
+    want: dict[tuple[int, int], tuple[int, int]] = {}
+    table = p.moves[0].transfers
+    for i in range(len(table.source)):
+        number = int(table.destinations[i])
+        for tile in table.set_tiles[
+            table.set_start[number] : table.set_start[number + 1]
+        ].tolist():
+            for j in range(int(table.words[i])):
+                place = (tile, base + int(table.offset[i]) + 4 * j)
+                source = int(table.source[i])
+                want[place] = (source, int(table.source_offset[i]) + 4 * j)
+    try:
+        outcome = run_rows(p.machine, p.table)
+    except Illegal:
+        return False
+    row_bytes = outcome.controls * p.machine.exchange.control_word_bytes
+    return (
+        outcome.arrived == want
+        and outcome.length == p.claims.length
+        and row_bytes == p.claims.row_bytes
+        and p.claims.bound_control <= outcome.controls
+        and outcome.sends >= p.claims.messages
+    )
+
+
+def drop_word(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.words))
+    table.words = np.delete(table.words, at)
+    table.start[np.searchsorted(table.start, at, side="right") :] -= 1
+
+
+def repeat_word(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.words))
+    table.words = np.insert(table.words, at, table.words[at])
+    table.start[np.searchsorted(table.start, at, side="right") :] += 1
+
+
+def swap_words(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.words) - 1)
+    table.words[[at, at + 1]] = table.words[[at + 1, at]]
+
+
+def flip_bit(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.words))
+    table.words[at] ^= np.uint32(1 << rng.randrange(32))
+
+
+def bump_field(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.words))
+    shift = rng.choice([0, 0, 10, 18, 19])
+    changed = int(table.words[at]) + rng.choice([1, -1]) * (1 << shift)
+    table.words[at] = np.uint32(changed & 0xFFFFFFFF)
+
+
+def shift_clock(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.tiles))
+    table.receive_start[at] += rng.choice([-2, -1, 1, 2])
+
+
+def swap_programs(rng: random.Random, table: Table) -> None:
+    one, other = rng.randrange(len(table.tiles)), rng.randrange(len(table.tiles))
+    numbers = rng.choice([table.send, table.receive])
+    numbers[[one, other]] = numbers[[other, one]]
+
+
+def silence_tile(rng: random.Random, table: Table) -> None:
+    numbers = rng.choice([table.send, table.receive])
+    numbers[rng.randrange(len(table.tiles))] = -1
+
+
+def move_tile(rng: random.Random, table: Table) -> None:
+    at = rng.randrange(len(table.tiles))
+    table.tiles[at] += rng.choice([-1, 1])
+
+
+MUTATIONS: list[Callable[[random.Random, Table], None]] = [
+    drop_word,
+    repeat_word,
+    swap_words,
+    flip_bit,
+    bump_field,
+    shift_clock,
+    swap_programs,
+    silence_tile,
+    move_tile,
+]
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS)
+def test_mutated_rows_are_refused_or_equivalent(
+    mutate: Callable[[random.Random, Table], None],
+) -> None:
+    """100 mutations of each kind: accepted only where the rows still do the same.
+
+    What is refused beyond that is only a program that no tile runs.
+    """
+    rng = random.Random(7)
+    refused = 0
+    for _ in range(100):
+        p = random_phase(rng, rng.choice([MINI4, MINI16]))
+        if len(p.table.words) < 2:
+            continue
+        p.table = p.table.copy()
+        mutate(rng, p.table)
+        used = {*p.table.send.tolist(), *p.table.receive.tolist()} - {-1}
+        if used != set(range(len(p.table.start) - 1)):
+            assert not p.accepts()
+            refused += 1
+            continue
+        assert p.accepts() == is_right(p)
+        refused += not p.accepts()
+    assert refused > 50
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"length": 1}, "length is"),
+        ({"bound_receive": 1}, "receive bound is 1, it is"),
+        ({"bound_send": 1}, "send bound is 1, it is"),
+        ({"bound_control": 10_000}, "control bound is 10000"),
+        ({"messages": 3}, "has 3 messages"),
+        ({"messages": 5}, "has 5 messages"),
+        ({"row_bytes": 4}, "row bytes is 4, it is"),
+        ({"length": -1}, "length is -1"),
+        ({"length": 1 << 40}, "length is"),
+    ],
+)
+def test_refuses_wrong_figures(change: dict[str, int], message: str) -> None:
+    p = gather4()
+    p.claims = replace(p.claims, **change)
+    with pytest.raises(Disproof, match=message):
+        p.prove()
+
+
+@pytest.mark.parametrize("extra", [1, 100])
+def test_refuses_a_length_that_is_too_long(extra: int) -> None:
+    p = gather4()
+    p.claims = replace(p.claims, length=p.claims.length + extra)
+    with pytest.raises(Disproof, match="length"):
+        p.prove()
+
+
+# Each rule, by hand
+
+
+def refuses(p: Phase, message: str) -> None:
+    with pytest.raises(Disproof, match=message):
+        p.prove()
+
+
+def test_refuses_a_receive_without_a_send() -> None:
+    p = gather4()
+    p.table.receive_start[0] += 40
+    p.claims = replace(p.claims, length=p.claims.length + 40)
+    refuses(p, r"tile 0 takes 4 words for y \+ 16 from tile 1 from cycle 54 on")
+
+
+def test_refuses_a_word_that_nobody_receives() -> None:
+    p = phase(MINI4, [(0, 0, 2, [1], 0)])
+    p.table = encode(
+        MINI4, [Message(0, 0, 2, ((1, int(p.window.bases[1])),)), Message(0, 8, 1, ())]
+    )
+    refuses(p, r"tile 0 sends x \+ 8 in cycle 2, which no tile receives")
+
+
+def test_refuses_a_missing_run() -> None:
+    """Case 139: what a move asks for and no row does."""
+    p = gather4()
+    p.moves.append(MoveTable(0, 1, -1, transfers([(0, 0, 1, [1], 512)])))
+    refuses(p, r"do not deliver 1 words of x \+ 0 of tile 0 to y \+ 512 of tile 1")
+
+
+def test_refuses_a_run_that_no_move_asks_for() -> None:
+    p = gather4()
+    p.moves = [MoveTable(0, 1, -1, transfers([]))]
+    refuses(p, r"no move asks for 4 words of x \+ 0 of tile 1 to y \+ 16 of tile 0")
+
+
+def test_refuses_the_wrong_source() -> None:
+    """Case 140: rows that put the second half where the first one belongs."""
+    p = gather4()
+    moved = [
+        (tile, 0, 4, [t for t in range(4) if t != tile], 16 * (tile ^ 1))
+        for tile in range(4)
+    ]
+    p.moves = [MoveTable(0, 1, -1, transfers(moved))]
+    refuses(p, "the moves ask for|no move asks for|do not deliver")
+
+
+def test_refuses_two_writers_of_one_word() -> None:
+    """Case 137: two moves write one range; disjoint halves are accepted."""
+    halves = phase(MINI4, [(0, 0, 4, [3], 0), (1, 0, 4, [3], 16)])
+    halves.prove()
+    halves.moves = [
+        MoveTable(0, 1, -1, transfers([(0, 0, 4, [3], 0), (1, 0, 4, [3], 12)]))
+    ]
+    refuses(halves, r"the moves write y \+ 12 of tile 3 twice")
+
+
+def test_refuses_a_window_address_beyond_the_buffer() -> None:
+    p = phase(MINI4, [(0, 0, 4, [1], 0)])
+    p.moves = [MoveTable(0, 1, -1, transfers([(0, 0, 4, [1], 1012)]))]
+    refuses(p, "needs bytes up to 1028 of y, which has 1024")
+
+
+def test_refuses_a_tile_without_the_buffer() -> None:
+    p = gather4()
+    x = p.window.buffers[0]
+    p.window = Window([replace(x, tiles=np.array([0, 1, 2])), p.window.buffers[1]])
+    refuses(p, "uses x on tile 3, which lacks it")
+
+
+def test_refuses_reads_and_writes_that_nothing_keeps_apart() -> None:
+    p = gather4()
+    p.apart = frozenset({(1, 0)})
+    p.prove()
+    p.apart = frozenset()
+    p.claims = replace(p.claims)
+    late = phase(MINI4, [(0, 0, 4, [1], 0), (1, 0, 20, [2], 64)])
+    late.apart = frozenset()
+    refuses(late, "tile 1 reads x and writes y in cycle 10, but nothing keeps them")
+
+
+def test_accepts_unprotected_buffers_that_are_never_touched_together() -> None:
+    p = phase(MINI4, [(0, 0, 4, [1], 0), (1, 0, 4, [2], 64)])
+    p.apart = frozenset()
+    p.prove()
+
+
+def test_refuses_sending_what_the_phase_receives() -> None:
+    """`y` is an alias of `x`: a tile must not send the bytes that it receives."""
+    p = gather4()
+    x, y = p.window.buffers
+    p.window = Window([x, replace(y, storage=0, storage_offset=-16)])
+    refuses(p, r"tile 0 sends x \+ 0 in cycle 0, where it receives")
+
+
+def test_accepts_an_alias_of_other_bytes() -> None:
+    p = gather4()
+    x, y = p.window.buffers
+    p.window = Window([x, replace(y, storage=0, storage_offset=64)])
+    p.prove()
+
+
+def test_the_longest_message_counts() -> None:
+    """2,500 words are at least 3 messages where a message has at most 1,024."""
+    p = phase(MINI16, [(0, 0, 2500, [5], 0)], (10_000, 10_000))
+    p.claims = replace(p.claims, messages=2)
+    refuses(p, "has 2 messages; its rows hold 40 sends in 3 runs of at most 1024")
+
+
+def test_the_machine_decides_the_chunk() -> None:
+    fields = {"base": "mini4", "exchange": {"send_chunk_words": 2}}
+    p = gather4()
+    p.machine = Machine.from_fields(fields)
+    refuses(p, "more than 2 words")
+
+
+def test_the_machine_decides_the_latency() -> None:
+    p = gather4()
+    fields = {"base": "mini4", "exchange": {"latency_cycles": 11}}
+    p.machine = Machine.from_fields(fields)
+    refuses(p, "is not always sending")

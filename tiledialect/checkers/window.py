@@ -1,0 +1,68 @@
+"""The window of a phase: its buffers side by side in one range of addresses.
+
+Rows of rung 5 name window addresses. The distinct buffers of the phase's moves lie in
+the window in order of first mention, each rounded up to a word and followed by a guard
+word, so that no run of one buffer continues in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.layout import WORD_BYTES, round_up
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+GUARD_BYTES = WORD_BYTES
+
+
+@dataclass(frozen=True)
+class WindowBuffer:
+    """A buffer of a phase. `storage` numbers the buffer that nothing contains, in which
+    this one lies from byte `storage_offset` on (itself and 0 where it is no alias)."""
+
+    name: str
+    bytes: int
+    tiles: Ints  # ascending
+    storage: int
+    storage_offset: int = 0
+
+
+@dataclass(frozen=True)
+class Window:
+    """The buffers of a phase, in the order of their bases."""
+
+    buffers: Sequence[WindowBuffer]
+
+    @cached_property
+    def bases(self) -> Ints:
+        """Where each buffer starts, and where the window ends."""
+        sizes = [round_up(b.bytes, WORD_BYTES) + GUARD_BYTES for b in self.buffers]
+        return np.concatenate(
+            [np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64))]
+        )
+
+    def buffer_at(self, address: Ints) -> Ints:
+        """The number of the buffer that each window address lies in (or behind)."""
+        return np.searchsorted(self.bases[1:-1], address, side="right").astype(np.int64)
+
+    def storage_at(self, address: Ints) -> Ints:
+        """One number for each byte of storage: aliases of one byte have the same."""
+        buffer = self.buffer_at(address)
+        # Far enough apart that no two buffers' ranges of numbers meet.
+        base = np.array([b.storage << 32 for b in self.buffers], np.int64)
+        offset = np.array([b.storage_offset for b in self.buffers], np.int64)
+        return (base + offset - self.bases[:-1])[buffer] + address
+
+    def name(self, address: int) -> str:
+        """A window address as users know it: `up.left + 64`."""
+        number = int(self.buffer_at(np.array([address], np.int64))[0])
+        return f"{self.buffers[number].name} + {address - int(self.bases[number])}"
