@@ -84,17 +84,32 @@ def round_values(
     """
     import numpy as np
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        elements = np.ldexp(values, -scale)
-        exponents = np.frexp(elements)[1] - 1
-        steps = np.maximum(exponents, format.smallest_exponent) - format.mantissa_bits
-        rounded = np.ldexp(np.rint(np.ldexp(elements, -steps)), steps)
-        if format.is_float8:
-            rounded = np.clip(rounded, -format.largest, format.largest) + 0.0
-        else:
+    with np.errstate(over="ignore", under="ignore"):
+        elements = values * 2.0**-scale
+        limit = format.largest if format.is_float8 else 2 * format.largest
+        rounded = _round_elements(np.clip(elements, -limit, limit), format)
+        if not format.is_float8:
             outside = np.abs(rounded) > format.largest
-            rounded = np.where(outside, np.copysign(np.inf, rounded), rounded)
-        return np.ldexp(rounded, scale)
+            rounded = np.copysign(np.where(outside, np.inf, rounded), values)
+        return np.asarray(rounded * 2.0**scale)
+
+
+def _round_elements(
+    elements: NDArray[np.float64], format: NumberFormat
+) -> NDArray[np.float64]:
+    """Elements at the format's precision, in a new array; a -0 becomes 0.
+
+    Adding and taking away 1.5 * 2^52 steps leaves whole steps, rounded once by the
+    float64 adder to nearest even. A step is 2^(exponent - mantissa_bits).
+    """
+    import numpy as np
+
+    bits = np.abs(elements).view(np.int64) & (0x7FF << 52)
+    powers = np.maximum(bits.view(np.float64), 2.0**format.smallest_exponent)
+    powers *= 1.5 * 2.0 ** (52 - format.mantissa_bits)
+    rounded = elements + powers
+    rounded -= powers
+    return rounded
 
 
 def encode(values: Values, format: NumberFormat, scale: int = 0) -> Stored:
@@ -104,12 +119,12 @@ def encode(values: Values, format: NumberFormat, scale: int = 0) -> Stored:
     if format.is_integer:
         if values.dtype.kind != "i":
             raise ValueError(f"{format.name} encodes integers, not {values.dtype}")
-        return values.astype(np.int32)
-    exact = values.astype(np.float64)
+        return np.asarray(values).astype(np.int32)
+    exact = np.asarray(values, np.float64)
     if format.name in ("f32", "f16"):  # numpy rounds these once, straight from float64
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return exact.astype(format.dtype)
-    rounded = np.ldexp(round_values(exact, format, scale), -scale)
+    rounded = np.asarray(round_values(exact, format, scale) * 2.0**-scale)
     with np.errstate(invalid="ignore"):
         return rounded.astype(np.float32).astype(format.dtype)
 
@@ -125,4 +140,20 @@ def decode(stored: Stored, format: NumberFormat, scale: int = 0) -> Values:
     if format.is_integer:
         return stored.astype(np.int64)
     with np.errstate(invalid="ignore"):
-        return np.ldexp(stored.astype(np.float64), scale)
+        return np.asarray(stored.astype(np.float64) * 2.0**scale)
+
+
+def stored_array(array: Stored, format: NumberFormat) -> Stored:
+    """The array as stored elements of a format; ValueError where it is not that.
+
+    numpy files know no 8-bit float and no bf16: their bytes come back as void or
+    unsigned elements of that size, which are taken as they lie.
+    """
+    if array.dtype == format.dtype:
+        return array
+    foreign = format.dtype_name not in ("float32", "float16", "int32")
+    if foreign and array.dtype.kind in "uV" and array.dtype.itemsize == format.bytes:
+        return array.view(format.dtype)
+    raise ValueError(
+        f"{format.name} is stored as {format.dtype}, this is {array.dtype}"
+    )
