@@ -1,0 +1,393 @@
+"""Rows: the control words of each tile's part in an exchange phase.
+
+A tile has a send program and a receive program, lists of 32-bit words with the opcode
+in bits 31..29. Equal programs of a phase are stored once.
+
+    SEND     bits 24..19 words - 1 (1..64), bits 18..0 address / 4
+    WAIT     bits 28..0 idle cycles before the next send
+    RECEIVE  bits 28..18 source tile, 17..10 idle cycles, 9..0 words - 1 (1..1024)
+    POINT    bits 18..0 address / 4 of the next word received
+    PAUSE    bits 28..0 more idle cycles before the next receive
+
+A send program starts at cycle 0. A receive program starts at its tile's
+`receive_start` and counts arrivals; idle cycles count from the end of the last receive.
+Words received without a POINT lie behind the last one. Addresses are bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiledialect.machine import Exchange
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint32]
+
+SEND, WAIT, RECEIVE, POINT, PAUSE = 1, 2, 3, 4, 5
+OPCODE_SHIFT = 29
+SEND_WORDS = 64
+RECEIVE_WORDS = 1024
+RECEIVE_IDLE = 255
+TILE_LIMIT = 1 << 11
+ADDRESS_LIMIT = 1 << 21
+CYCLE_LIMIT = 1 << 29
+_LOW_ADDRESS = (1 << 19) - 1
+_LOW_CYCLES = CYCLE_LIMIT - 1
+
+
+@dataclass(frozen=True)
+class Sends:
+    """Words that leave a tile, one a cycle from `cycle` on, read from `address` on."""
+
+    tile: Ints
+    cycle: Ints
+    address: Ints
+    words: Ints
+
+
+@dataclass(frozen=True)
+class Receives:
+    """Words that arrive at a tile from `source`, one a cycle from `cycle` on."""
+
+    tile: Ints
+    cycle: Ints
+    source: Ints
+    address: Ints
+    words: Ints
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The programs of all tiles that take part in a phase."""
+
+    tiles: Ints
+    """(t,) tiles that take part, ascending."""
+    send: Ints
+    """(t,) number of the send program, or -1."""
+    receive: Ints
+    """(t,) number of the receive program, or -1."""
+    receive_start: Ints
+    """(t,) cycle of the first arrival; 0 without a receive program."""
+    start: Ints
+    """(p + 1,) where each program begins in `words`."""
+    words: Words
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tiles.size, self.words.tobytes()))
+
+    def arrays(self) -> tuple[Ints | Words, ...]:
+        """The fields in order."""
+        return (
+            self.tiles,
+            self.send,
+            self.receive,
+            self.receive_start,
+            self.start,
+            self.words,
+        )
+
+    @property
+    def programs(self) -> int:
+        return int(self.start.size) - 1
+
+
+class RowsError(ValueError):
+    """Rows that break the format, or a phase that the format cannot say."""
+
+
+def check_rows(rows: Rows) -> None:
+    """Refuses fields that do not belong together; raises RowsError."""
+    tiles = rows.tiles.size
+    if any(a.size != tiles for a in (rows.send, rows.receive, rows.receive_start)):
+        raise RowsError(f"{tiles} tiles need as many program numbers")
+    if np.any(np.diff(rows.tiles) <= 0) or np.any(rows.tiles < 0):
+        raise RowsError("tiles must grow")
+    if rows.start.size < 1 or rows.start[0] or rows.start[-1] != rows.words.size:
+        raise RowsError(f"programs must cover the {rows.words.size} words")
+    if np.any(np.diff(rows.start) <= 0):
+        raise RowsError("every program has at least one word")
+    numbers = np.concatenate([rows.send, rows.receive])
+    if np.any(numbers < -1) or np.any(numbers >= rows.programs):
+        raise RowsError(f"a program number is none of the {rows.programs} programs")
+    if np.any(rows.receive_start < 0) or np.any(rows.receive_start >= CYCLE_LIMIT):
+        raise RowsError("a receive program starts at an impossible cycle")
+    _check_opcodes(rows)
+
+
+def _check_opcodes(rows: Rows) -> None:
+    """A send program sends and waits, a receive program receives, points, pauses."""
+    opcode = rows.words >> OPCODE_SHIFT
+    sends = (opcode == SEND) | (opcode == WAIT)
+    receives = (opcode == RECEIVE) | (opcode == POINT) | (opcode == PAUSE)
+    if not np.all(sends | receives):
+        raise RowsError("a word has no known opcode")
+    for numbers, allowed in ((rows.send, sends), (rows.receive, receives)):
+        used = np.zeros(rows.programs, np.bool_)
+        used[numbers[numbers >= 0]] = True
+        if not np.all(allowed[np.repeat(used, np.diff(rows.start))]):
+            raise RowsError("a program mixes sending and receiving")
+
+
+# Encoding
+
+
+def encode(sends: Sends, receives: Receives) -> Rows:
+    """The rows of a phase in which these words move. Any order; no port twice."""
+    sent_tile, sent_words = _encode_sends(sends)
+    received_tile, received_words, first = _encode_receives(receives)
+    tiles = np.unique(np.concatenate([sent_tile, received_tile]))
+    # One program a tile and direction: a tile's send before its receive.
+    key = np.concatenate([sent_tile * 2, received_tile * 2 + 1])
+    order = np.argsort(key, kind="stable")
+    words = np.concatenate([sent_words, received_words])[order]
+    keys, begin = np.unique(key[order], return_index=True)
+    start = np.append(begin, words.size).astype(np.int64)
+    number, start, words = share(start, words)
+    send = np.full(tiles.size, -1, np.int64)
+    receive = np.full(tiles.size, -1, np.int64)
+    row = np.searchsorted(tiles, keys // 2)
+    is_send = keys % 2 == 0
+    send[row[is_send]] = number[is_send]
+    receive[row[~is_send]] = number[~is_send]
+    receive_start = np.zeros(tiles.size, np.int64)
+    receive_start[row[~is_send]] = first
+    return Rows(tiles, send, receive, receive_start, start, words)
+
+
+def _by_tile_and_cycle(tile: Ints, cycle: Ints, words: Ints, what: str) -> Ints:
+    """The order of events on each tile, once it is clear that no two overlap."""
+    if np.any(tile < 0) or np.any(tile >= TILE_LIMIT - 1):
+        raise RowsError(f"a tile that {what} has no number below {TILE_LIMIT - 1}")
+    if np.any(words < 1) or np.any(cycle < 0) or np.any(cycle + words > CYCLE_LIMIT):
+        raise RowsError(f"a run that a tile {what} has no words or no cycle")
+    order = np.argsort(tile * CYCLE_LIMIT + cycle, kind="stable")
+    tile, end = tile[order], (cycle + words)[order]
+    late = (tile[1:] == tile[:-1]) & (cycle[order][1:] < end[:-1])
+    if late.any():
+        at = int(np.flatnonzero(late)[0])
+        raise RowsError(
+            f"tile {tile[at]} {what} two words at cycle {cycle[order][at + 1]}"
+        )
+    return order
+
+
+def _chunks(words: Ints, most: int) -> tuple[Ints, Ints, Ints]:
+    """Runs cut into chunks of at most `most` words: run, words before, words."""
+    count = -(-words // most)
+    run = np.repeat(np.arange(words.size), count)
+    before = (np.arange(run.size) - np.repeat(np.cumsum(count) - count, count)) * most
+    return run, before, np.minimum(words[run] - before, most)
+
+
+def _word_addresses(address: Ints) -> Ints:
+    if np.any(address % 4) or np.any(address < 0) or np.any(address >= ADDRESS_LIMIT):
+        raise RowsError("an address is no word of a tile's memory")
+    return address // 4
+
+
+def _gaps(tile: Ints, cycle: Ints, words: Ints) -> tuple[NDArray[np.bool_], Ints]:
+    """Of events in order: which is its tile's first, and idle cycles before each."""
+    first = np.ones(tile.size, np.bool_)
+    first[1:] = tile[1:] != tile[:-1]
+    idle = cycle.copy()
+    idle[1:] -= np.where(first[1:], 0, (cycle + words)[:-1])
+    return first, idle
+
+
+def _encode_sends(sends: Sends) -> tuple[Ints, Words]:
+    """Tile and word of every send program, program after program."""
+    order = _by_tile_and_cycle(sends.tile, sends.cycle, sends.words, "sends")
+    run, before, words = _chunks(sends.words[order], SEND_WORDS)
+    tile, cycle = sends.tile[order][run], sends.cycle[order][run] + before
+    address = _word_addresses(sends.address)[order][run] + before
+    _, idle = _gaps(tile, cycle, words)
+    waits = np.where(idle > 0, WAIT << OPCODE_SHIFT | idle, 0)
+    send = SEND << OPCODE_SHIFT | (words - 1) << 19 | address
+    return _flatten(tile, [waits, send])
+
+
+def _encode_receives(receives: Receives) -> tuple[Ints, Words, Ints]:
+    """Tile and word of every receive program, and each one's first cycle."""
+    order = _by_tile_and_cycle(
+        receives.tile, receives.cycle, receives.words, "receives"
+    )
+    tile, cycle = receives.tile[order], receives.cycle[order]
+    source, words = receives.source[order], receives.words[order]
+    if np.any(source < 0) or np.any(source >= TILE_LIMIT):
+        raise RowsError(f"a source has no number below {TILE_LIMIT}")
+    address = _word_addresses(receives.address)[order]
+    first, idle = _gaps(tile, cycle, words)
+    jumps = np.ones(tile.size, np.bool_)
+    jumps[1:] = address[1:] != (address + words)[:-1]
+    begins = first | jumps | (idle > 0)
+    begins[1:] |= source[1:] != source[:-1]
+    merged = np.flatnonzero(begins)
+    if merged.size:
+        words = np.add.reduceat(words, merged)
+    start = cycle[first]
+    idle = np.where(first, 0, idle)[merged]
+    run, before, words = _chunks(words, RECEIVE_WORDS)
+    head = before == 0
+    idle = np.where(head, idle[run], 0)
+    run = merged[run]
+    short = np.where(idle <= RECEIVE_IDLE, idle, 0)
+    jumps = head & (first | jumps)[run]
+    points = np.where(jumps, POINT << OPCODE_SHIFT | address[run], 0)
+    pauses = np.where(idle > RECEIVE_IDLE, PAUSE << OPCODE_SHIFT | idle, 0)
+    receive = RECEIVE << OPCODE_SHIFT | source[run] << 18 | short << 10 | (words - 1)
+    tile, control = _flatten(tile[run], [points, pauses, receive])
+    return tile, control, start
+
+
+def _flatten(tile: Ints, columns: list[Ints]) -> tuple[Ints, Words]:
+    """The words that are not 0, row after row, each with its tile."""
+    table = np.stack(columns, axis=1)
+    chosen = table != 0
+    words = table[chosen].astype(np.uint32)
+    return np.repeat(tile, chosen.sum(axis=1)), words
+
+
+def share(start: Ints, words: Words) -> tuple[Ints, Ints, Words]:
+    """Equal programs once: each program's number, and the distinct ones.
+
+    They keep the order in which they first occur.
+    """
+    if start.size == 1:
+        return start[:0], start, words
+    length = np.diff(start)
+    digests = [length, *(_digest(start, words, seed) for seed in (1, 2))]
+    order = np.lexsort(digests)
+    same = np.ones(order.size - 1, np.bool_)
+    for digest in digests:
+        same &= digest[order][1:] == digest[order][:-1]
+    group = np.empty(order.size, np.int64)
+    group[order] = np.cumsum(np.append(False, ~same))
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    number, first = rank[group.ravel()], np.sort(first)
+    new_start, new_words = _take(start, words, first)
+    if not np.array_equal(_take(new_start, new_words, number)[1], words):
+        raise RowsError("two programs share a digest")
+    return number, new_start, new_words
+
+
+def _take(start: Ints, words: Words, chosen: Ints) -> tuple[Ints, Words]:
+    """The chosen programs one after the other."""
+    length = np.diff(start)[chosen]
+    begin = np.append(0, np.cumsum(length))
+    return begin, words[
+        np.arange(begin[-1]) + np.repeat(start[chosen] - begin[:-1], length)
+    ]
+
+
+def _digest(start: Ints, words: Words, seed: int) -> Ints:
+    """A 64-bit sum of each program's words, each mixed with its place."""
+    place = np.arange(words.size) - np.repeat(start[:-1], np.diff(start))
+    mixed = words.astype(np.uint64) + (place.astype(np.uint64) << np.uint64(32))
+    mixed = (mixed + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.add.reduceat(mixed ^ (mixed >> np.uint64(31)), start[:-1]).view(np.int64)
+
+
+# Decoding
+
+
+def decode(rows: Rows) -> tuple[Sends, Receives]:
+    """The words that move, tile after tile, one entry a SEND or RECEIVE word."""
+    tile, cycle, word = _expand(rows, rows.send, np.zeros(rows.tiles.size, np.int64))
+    chosen = word >> OPCODE_SHIFT == SEND
+    tile, cycle, word = tile[chosen], cycle[chosen], word[chosen]
+    address = (word & _LOW_ADDRESS) * 4
+    sends = Sends(tile, cycle, address, (word >> 19 & 63) + 1)
+    tile, cycle, word = _expand(rows, rows.receive, rows.receive_start)
+    opcode = word >> OPCODE_SHIFT
+    received = np.where(opcode == RECEIVE, (word & 1023) + 1, 0)
+    done = np.cumsum(received) - received
+    # A POINT holds until the next one, or until the tile's program ends.
+    points = np.maximum.accumulate(
+        np.where(opcode == POINT, np.arange(word.size), 0), dtype=np.int64
+    )
+    base = (word & _LOW_ADDRESS) - done
+    address = (base[points] + done) * 4 if word.size else done
+    chosen = opcode == RECEIVE
+    word = word[chosen]
+    receives = Receives(
+        tile[chosen],
+        cycle[chosen],
+        word >> 18 & 2047,
+        address[chosen],
+        received[chosen],
+    )
+    return sends, receives
+
+
+def _expand(rows: Rows, numbers: Ints, begin: Ints) -> tuple[Ints, Ints, Ints]:
+    """Every word of the tiles' programs: its tile, the cycle it acts at, itself."""
+    has = np.flatnonzero(numbers >= 0)
+    start, words = _take(rows.start, rows.words, numbers[has])
+    length = np.diff(start)
+    word = words.astype(np.int64)
+    opcode = word >> OPCODE_SHIFT
+    idle = np.where((opcode == WAIT) | (opcode == PAUSE), word & _LOW_CYCLES, 0)
+    idle += np.where(opcode == RECEIVE, word >> 10 & 255, 0)
+    busy = np.where(opcode == SEND, (word >> 19 & 63) + 1, 0)
+    busy += np.where(opcode == RECEIVE, (word & 1023) + 1, 0)
+    end = np.cumsum(idle + busy)
+    before = np.repeat(np.append(0, end)[start[:-1]] - begin[has], length)
+    return np.repeat(rows.tiles[has], length), end - busy - before, word
+
+
+# Sizes and addresses
+
+
+def control_words(rows: Rows, exchange: Exchange) -> Ints:
+    """(t,) control words that each tile of the rows issues in the phase."""
+    opcode = rows.words >> OPCODE_SHIFT
+    price = np.zeros(8, np.int64)
+    price[SEND] = exchange.send_controls
+    price[WAIT] = exchange.gap_controls
+    price[RECEIVE] = exchange.source_controls
+    price[POINT] = exchange.pointer_controls
+    price[PAUSE] = 1
+    total = np.append(0, np.cumsum(price[opcode]))
+    program = np.append(np.diff(total[rows.start]), 0)  # entry -1: no program
+    return exchange.phase_controls + program[rows.send] + program[rows.receive]
+
+
+def is_canonical(rows: Rows) -> bool:
+    """Whether encoding what the rows say gives the same rows again."""
+    try:
+        return encode(*decode(rows)) == rows
+    except RowsError:
+        return False
+
+
+def relocate(rows: Rows, bases: Ints, sizes: Ints, addresses: Ints) -> Rows:
+    """The rows with every address moved from its buffer's base to its address.
+
+    Buffer i took bytes [bases[i], bases[i] + sizes[i]) of the window, bases ascending.
+    """
+    opcode = rows.words >> OPCODE_SHIFT
+    at = np.flatnonzero((opcode == SEND) | (opcode == POINT))
+    word = rows.words[at].astype(np.int64)
+    old = (word & _LOW_ADDRESS) * 4
+    buffer = np.searchsorted(bases, old, side="right") - 1
+    if np.any(buffer < 0) or np.any(old >= (bases + sizes)[buffer]):
+        raise RowsError("an address lies in no buffer of the phase")
+    new = old - bases[buffer] + addresses[buffer]
+    words = rows.words.copy()
+    words[at] = (word & ~_LOW_ADDRESS | _word_addresses(new)).astype(np.uint32)
+    return Rows(
+        rows.tiles, rows.send, rows.receive, rows.receive_start, rows.start, words
+    )
