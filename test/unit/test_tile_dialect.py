@@ -93,8 +93,8 @@ def matmul(left: str, right: str, result: str, flags: str = "") -> str:
 
 
 ERRORS = [
-    (unary("tile.exp", I32), "tile.exp has no i32 form"),
-    (unary("tile.neg", F8), "tile.neg computes in f32, f16 or bf16"),
+    (unary("tile.exp", I32), "has no i32 form"),
+    (unary("tile.neg", F8), "computes in f32, f16 or bf16"),
     (unary("tile.exp", "tensor<2xf64>"), "this one holds f64"),
     (unary("tile.exp", "tensor<?xf16>"), "every extent is static"),
     (unary("tile.exp", "f16"), "a ranked tensor is needed, this is f16"),
@@ -113,7 +113,7 @@ ERRORS = [
     (
         program("tile.add %a0, %a0 : (tensor<2xf16>, tensor<2xf16>) -> tensor<1xf16>",
                 "tensor<2xf16>", result="tensor<1xf16>"),
-        "tile.add gives 2xf16, its result is 1xf16",
+        "gives 2xf16, its result is 1xf16",
     ),
     (
         program("tile.cast %a0 : tensor<2xf16> to tensor<3xf32>",

@@ -182,7 +182,7 @@ class MatmulOp(IRDLOperation, Structured):
         _check_matmul_accumulation(self.accumulate, self._may_accumulate_f16())
         if left.rank < 2 or right.rank < 2:
             raise VerifyException(
-                "tile.matmul needs operands of rank 2 or more, these have rank "
+                "needs operands of rank 2 or more, these have rank "
                 f"{left.rank} and {right.rank}; reshape vectors"
             )
         _check_matmul_extents(self.matmul_shape(), result)
@@ -192,16 +192,16 @@ def _check_matmul_formats(
     left: TensorForm, right: TensorForm, result: TensorForm
 ) -> None:
     if left.format.is_integer or right.format.is_integer:
-        raise VerifyException("tile.matmul has no i32 form; cast the operands to f32")
+        raise VerifyException("has no i32 form; cast the operands to f32")
     both_float8 = left.format.is_float8 and right.format.is_float8
     if left.format != right.format and not both_float8:
         raise VerifyException(
-            "tile.matmul needs operands of one format, or both of 8 bits; these are "
+            "needs operands of one format, or both of 8 bits; these are "
             f"{left.format.name} and {right.format.name}"
         )
     if result.format.kind != "float":
         raise VerifyException(
-            "tile.matmul gives f32, f16 or bf16, its result is "
+            "gives f32, f16 or bf16, its result is "
             f"{result.format.name}; cast the result"
         )
 
@@ -210,31 +210,26 @@ def _check_matmul_accumulation(
     accumulate: Attribute | None, may_accumulate_f16: bool
 ) -> None:
     if accumulate not in (None, f16, f32):
-        raise VerifyException(
-            f"tile.matmul accumulates in f16 or f32, not {accumulate}"
-        )
+        raise VerifyException(f"accumulates in f16 or f32, not {accumulate}")
     if accumulate == f16 and not may_accumulate_f16:
-        raise VerifyException(
-            "tile.matmul accumulates in f16 for f16 and 8-bit operands only"
-        )
+        raise VerifyException("accumulates in f16 for f16 and 8-bit operands only")
 
 
 def _check_matmul_extents(shape: MatmulShape, result: TensorForm) -> None:
     if shape.left_depth != shape.right_depth:
         raise VerifyException(
-            "tile.matmul needs one extent to sum over, the left operand has "
+            "needs one extent to sum over, the left operand has "
             f"{shape.left_depth} and the right one {shape.right_depth}"
         )
     needed = shape.result()
     if needed is None:
         raise VerifyException(
-            f"tile.matmul cannot broadcast batch axes {list(shape.left_batch)} with "
+            f"cannot broadcast batch axes {list(shape.left_batch)} with "
             f"{list(shape.right_batch)}"
         )
     if needed != result.shape:
         raise VerifyException(
-            f"tile.matmul gives {TensorForm(needed, result.format)}, its result is "
-            f"{result}"
+            f"gives {TensorForm(needed, result.format)}, its result is {result}"
         )
 
 
@@ -335,22 +330,21 @@ class ReduceOp(IRDLOperation, Structured):
         axes = self.reduced_axes()
         if operand.format.is_float8:
             raise VerifyException(
-                f"tile.reduce computes in f32, f16, bf16 or i32, its operand is "
+                f"computes in f32, f16, bf16 or i32, its operand is "
                 f"{operand}; cast it first"
             )
         if not axes or list(axes) != sorted(set(axes)):
             raise VerifyException(
-                "tile.reduce needs one axis or more, each once and in order, these "
+                "needs one axis or more, each once and in order, these "
                 f"are {list(axes)}"
             )
         if axes[0] < 0 or axes[-1] >= operand.rank:
             raise VerifyException(
-                f"tile.reduce over {list(axes)} needs axes of an operand of rank "
-                f"{operand.rank}"
+                f"over {list(axes)} needs axes of an operand of rank {operand.rank}"
             )
         needed = TensorForm(self._result_shape(), operand.format)
         if needed != result:
-            raise VerifyException(f"tile.reduce gives {needed}, its result is {result}")
+            raise VerifyException(f"gives {needed}, its result is {result}")
 
 
 CONTRACTION_OPS = (MatmulOp, ReduceOp)

@@ -97,11 +97,10 @@ class MapOp(IRDLOperation, Structured, abc.ABC):
         """Refuses a format in which this function is not computed."""
         if form.format.is_float8:
             raise VerifyException(
-                f"{self.name} computes in f32, f16 or bf16, its operand is {form}; "
-                "cast it first"
+                f"computes in f32, f16 or bf16, its operand is {form}; cast it first"
             )
         if form.format.is_integer and not self.accepts_integers:
-            raise VerifyException(f"{self.name} has no i32 form")
+            raise VerifyException("has no i32 form")
 
 
 class UnaryOp(MapOp, abc.ABC):
@@ -284,19 +283,19 @@ class BinaryOp(MapOp, abc.ABC):
         result = tensor_form(self.result.type)
         if not left.format == right.format == result.format:
             raise VerifyException(
-                f"{self.name} needs operands and result of one format, these are "
+                f"needs operands and result of one format, these are "
                 f"{left.format.name}, {right.format.name} and {result.format.name}"
             )
         self.check_arithmetic(result)
         shape = broadcast_shape(left.shape, right.shape)
         if shape is None:
             raise VerifyException(
-                f"{self.name} cannot broadcast {left} with {right}: extents must be "
+                f"cannot broadcast {left} with {right}: extents must be "
                 "equal or 1, counted from the last axis"
             )
         if shape != result.shape:
             needed = TensorForm(shape, result.format)
-            raise VerifyException(f"{self.name} gives {needed}, its result is {result}")
+            raise VerifyException(f"gives {needed}, its result is {result}")
 
 
 @irdl_op_definition
@@ -361,7 +360,7 @@ class CastOp(MapOp):
         operand, result = tensor_form(self.operand.type), tensor_form(self.result.type)
         if operand.shape != result.shape:
             raise VerifyException(
-                f"tile.cast keeps the shape, it goes from {operand} to {result}"
+                f"keeps the shape, it goes from {operand} to {result}"
             )
 
 

@@ -71,15 +71,13 @@ class TransposeOp(IRDLOperation, View):
         order = self.permutation()
         if sorted(order) != list(range(operand.rank)):
             raise VerifyException(
-                f"tile.transpose needs each axis of 0..{operand.rank - 1} once, its "
+                f"needs each axis of 0..{operand.rank - 1} once, its "
                 f"order is {list(order)}"
             )
         shape = tuple(operand.shape[axis] for axis in order)
         needed = TensorForm(shape, operand.format, operand.scale)
         if needed != result:
-            raise VerifyException(
-                f"tile.transpose gives {needed}, its result is {result}"
-            )
+            raise VerifyException(f"gives {needed}, its result is {result}")
 
 
 @irdl_op_definition
@@ -103,12 +101,11 @@ class ReshapeOp(IRDLOperation, View):
         operand, result = tensor_form(self.operand.type), tensor_form(self.result.type)
         if (operand.format, operand.scale) != (result.format, result.scale):
             raise VerifyException(
-                "tile.reshape keeps the format and the scale, it goes from "
-                f"{operand} to {result}"
+                f"keeps the format and the scale, it goes from {operand} to {result}"
             )
         if operand.elements != result.elements:
             raise VerifyException(
-                f"tile.reshape keeps the elements, {operand} has {operand.elements} "
+                f"keeps the elements, {operand} has {operand.elements} "
                 f"and {result} has {result.elements}"
             )
 
@@ -171,18 +168,13 @@ class ConstantOp(IRDLOperation, Constant):
         form = tensor_form(self.result.type)
         if isinstance(self.value, DenseIntOrFPElementsAttr):
             if self.value.type != self.result.type:
-                raise VerifyException(
-                    f"tile.constant holds {self.value.type}, its result is {form}"
-                )
+                raise VerifyException(f"holds {self.value.type}, its result is {form}")
             if len(self.value) != form.elements:
                 raise VerifyException(
-                    f"tile.constant needs {form.elements} elements and holds "
-                    f"{len(self.value)}"
+                    f"needs {form.elements} elements and holds {len(self.value)}"
                 )
         elif self.value.type != form.type.element_type:
-            raise VerifyException(
-                f"tile.constant holds {self.value.type}, its result is {form}"
-            )
+            raise VerifyException(f"holds {self.value.type}, its result is {form}")
 
 
 def _parse_splat(

@@ -1,7 +1,7 @@
 // RUN: not tile-opt %s --split-input-file 2>&1 | filecheck %s
 
 // The extents that a product sums over must agree.
-// CHECK: tile.matmul needs one extent to sum over, the left operand has 3 and the right one 4
+// CHECK: error: 'tile.matmul': needs one extent to sum over, the left operand has 3 and the right one 4
 func.func @main(%a: tensor<2x3xf16>, %b: tensor<4x5xf16>) {
   %0 = tile.matmul %a, %b : (tensor<2x3xf16>, tensor<4x5xf16>) -> tensor<2x5xf16>
   return
@@ -10,7 +10,7 @@ func.func @main(%a: tensor<2x3xf16>, %b: tensor<4x5xf16>) {
 // -----
 
 // Operands are never accumulated in less than they hold.
-// CHECK: tile.matmul accumulates in f16 for f16 and 8-bit operands only
+// CHECK: error: 'tile.matmul': accumulates in f16 for f16 and 8-bit operands only
 func.func @main(%a: tensor<2x2xbf16>) {
   %0 = tile.matmul %a, %a accumulate f16 : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
   return
@@ -19,7 +19,7 @@ func.func @main(%a: tensor<2x2xbf16>) {
 // -----
 
 // No machine multiplies integer matrices.
-// CHECK: tile.matmul has no i32 form
+// CHECK: error: 'tile.matmul': has no i32 form
 func.func @main(%a: tensor<2x2xi32>) {
   %0 = tile.matmul %a, %a : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
   return
@@ -28,7 +28,7 @@ func.func @main(%a: tensor<2x2xi32>) {
 // -----
 
 // 8-bit tensors are cast before arithmetic.
-// CHECK: tile.add computes in f32, f16 or bf16, its operand is 2x2xf8E4M3FNUZ; cast it first
+// CHECK: error: 'tile.add': computes in f32, f16 or bf16, its operand is 2x2xf8E4M3FNUZ; cast it first
 func.func @main(%a: tensor<2x2xf8E4M3FNUZ>) {
   %0 = tile.add %a, %a : tensor<2x2xf8E4M3FNUZ>
   return
@@ -37,7 +37,7 @@ func.func @main(%a: tensor<2x2xf8E4M3FNUZ>) {
 // -----
 
 // Nothing is promoted silently.
-// CHECK: tile.add needs operands and result of one format, these are f16, f32 and f32
+// CHECK: error: 'tile.add': needs operands and result of one format, these are f16, f32 and f32
 func.func @main(%a: tensor<2xf16>, %b: tensor<2xf32>) {
   %0 = tile.add %a, %b : (tensor<2xf16>, tensor<2xf32>) -> tensor<2xf32>
   return
@@ -46,7 +46,7 @@ func.func @main(%a: tensor<2xf16>, %b: tensor<2xf32>) {
 // -----
 
 // Extents broadcast when one of them is 1.
-// CHECK: tile.add cannot broadcast 2xf16 with 3xf16: extents must be equal or 1, counted from the last axis
+// CHECK: error: 'tile.add': cannot broadcast 2xf16 with 3xf16: extents must be equal or 1, counted from the last axis
 func.func @main(%a: tensor<2xf16>, %b: tensor<3xf16>) {
   %0 = tile.add %a, %b : (tensor<2xf16>, tensor<3xf16>) -> tensor<3xf16>
   return
@@ -55,7 +55,7 @@ func.func @main(%a: tensor<2xf16>, %b: tensor<3xf16>) {
 // -----
 
 // An axis past the last is refused, the last one is not.
-// CHECK: tile.reduce over [2] needs axes of an operand of rank 2
+// CHECK: error: 'tile.reduce': over [2] needs axes of an operand of rank 2
 func.func @main(%a: tensor<2x3xf16>) {
   %0 = tile.reduce sum %a over [1] : tensor<2x3xf16> -> tensor<2xf16>
   %1 = tile.reduce sum %a over [2] : tensor<2x3xf16> -> tensor<2xf16>
@@ -65,7 +65,7 @@ func.func @main(%a: tensor<2x3xf16>) {
 // -----
 
 // A reshape keeps every element.
-// CHECK: tile.reshape keeps the elements, 2x3xf16 has 6 and 7xf16 has 7
+// CHECK: error: 'tile.reshape': keeps the elements, 2x3xf16 has 6 and 7xf16 has 7
 func.func @main(%a: tensor<2x3xf16>) {
   %0 = tile.reshape %a : tensor<2x3xf16> -> tensor<7xf16>
   return
@@ -74,7 +74,7 @@ func.func @main(%a: tensor<2x3xf16>) {
 // -----
 
 // An order is a permutation of the axes.
-// CHECK: tile.transpose needs each axis of 0..1 once, its order is [0, 0]
+// CHECK: error: 'tile.transpose': needs each axis of 0..1 once, its order is [0, 0]
 func.func @main(%a: tensor<2x3xf16>) {
   %0 = tile.transpose %a [0, 0] : tensor<2x3xf16> -> tensor<2x2xf16>
   return

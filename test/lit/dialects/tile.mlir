@@ -3,7 +3,7 @@
 // Products: batch axes broadcast, either operand may be read transposed, the type of
 // partial sums may be named, and the scale of an 8-bit tensor stands in its type.
 // CHECK-LABEL: @products
-// CHECK-SAME: %w: tensor<64x96xf8E4M3FNUZ, #tile.scale<-2>> {tile.parameter}
+// CHECK: func.func @main(%x: {{.*}}, %w: tensor<64x96xf8E4M3FNUZ, #tile.scale<-2>> {tile.parameter}
 // CHECK: tile.matmul %x, %w : (tensor<2x32x64xf8E4M3FNUZ, #tile.scale<-2>>, tensor<64x96xf8E4M3FNUZ, #tile.scale<-2>>) -> tensor<2x32x96xf16>
 // CHECK: tile.matmul %h, %h transpose_b accumulate f32 : (tensor<2x32x96xf16>, tensor<2x32x96xf16>) -> tensor<2x32x32xf16>
 // CHECK: tile.matmul %h, %h transpose_a : (tensor<2x32x96xf16>, tensor<2x32x96xf16>) -> tensor<2x96x96xf32>
