@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from random import Random
 
@@ -38,6 +39,7 @@ def cut_axis(cuts: tuple[Cut, ...], extent: int, index: int) -> tuple[int, int, 
     return tiles, index, extent
 
 
+@lru_cache(maxsize=8)
 def loops(layout: Layout) -> list[tuple[int, int, int]]:
     """(axis, count, stride in bytes) of the in-tile order, innermost first."""
     found: list[tuple[int, int, int]] = []
@@ -53,6 +55,7 @@ def loops(layout: Layout) -> list[tuple[int, int, int]]:
     return found
 
 
+@lru_cache(maxsize=8)
 def sizes(layout: Layout) -> tuple[int, int]:
     """Bytes of a block and of a tile's buffer."""
     block = prod(count for _, count, _ in loops(layout)) * layout.element_bytes
@@ -90,6 +93,7 @@ class Place:
     local: tuple[int, ...]
 
 
+@lru_cache(maxsize=8)
 def places(layout: Layout) -> list[Place]:
     """Place of every element, row-major, in the first replica and partial."""
     pieces = group_tiles(layout.spread)
