@@ -1,0 +1,342 @@
+// RUN: not tile-opt %s --split-input-file -p check-exchange 2>&1 | filecheck %s
+
+// The checker reads rung 5 and no other.
+// CHECK: check-exchange reads rung 5 (scheduled program), the module is at rung 4 (BSP program)
+module attributes {tile.machine = "mini4", tile.rung = 4 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A phase without rows is not scheduled.
+// CHECK: f.mlir:2:8: error: phase "collect" has no rows
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    }  from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A tile that receives a cycle late finds nobody sending.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: tile 0 takes 4 words for y + 16 from tile 1 from cycle 11 on, but in the cycles that these words need tile 1 is not always sending
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 11
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A run that the rows leave out: its words are sent for nobody.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: tile 2 sends x + 0 in cycle 0, which no tile receives
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A run that is neither sent nor received is missing.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the rows do not deliver 4 words of x + 0 of tile 2 to y + 0 of tile 1
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 36:52 from 3 at 14
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// Two sources changed places.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the rows deliver 4 words of x + 0 of tile 3 to y + 0 of tile 1, the moves ask for 4 words of x + 0 of tile 2 to y + 0 of tile 1
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 3 at 10, 36:52 from 2 at 14
+      tile 2 send 0:16 at 4
+      tile 3 send 0:16 at 0> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A run arrives a word beside its place.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the rows do not deliver 4 words of x + 0 of tile 1 to y + 16 of tile 0
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 40:56 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A run arrives twice.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the rows write y + 16 of tile 0 twice
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10, 36:52 from 2 at 14
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0, 0:16 at 4
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// The length is the last arrival's, or the most control words.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the phase says that its length is 19, it is 18
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 19 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// Row bytes are those of the fullest tile.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the phase says that its row bytes is 20, it is 24
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 20 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// A bound is what the transfers make it.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the phase says that its receive bound is 14, it is 18
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 14 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// No phase has fewer messages than its sends need.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: the phase says that it has 2 messages; its rows hold 3 sends in 3 runs of at most 1024 words
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 2 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// Tile 1 still sends when its first word arrives, and nothing keeps x and y apart.
+// CHECK: f.mlir:2:8: error: phase "collect" of step 0: tile 1 reads x and writes y in cycle 10, but nothing keeps them in different memory elements
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 21 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 28 rows <
+      tile 0 receive 36:52 from 1 at 17
+      tile 1 send 0:16 at 7 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      codelet.copy %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// The words that stay on tile 0 need a copy.
+// CHECK: f.mlir:2:8: error: the relayout of x to y has bytes that stay on their tile or wait in staging, for which there are 0 codelet.copy operations
+module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
+  memory.program @collect {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 2) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 32 bytes on <0 [2:1]> align 8 live [0, 2) from "f.mlir":2:8
+    exchange.phase 0 "collect" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]>
+        to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
+    } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
+      tile 0 receive 36:52 from 1 at 10
+      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 2 send 0:16 at 0
+      tile 3 send 0:16 at 4> from "f.mlir":2:8
+    codelet.compute 1 "own" {
+      
+    } from "f.mlir":2:8
+  }
+}
