@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiledialect.schedule.table import Index, Messages
+from tiledialect.schedule.table import Index, Messages, endpoints
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Loads:
 
 def weighted_count(index: Index, weight: Index, size: int) -> Index:
     """The sum of weights at each index; exact below 2**53."""
+    if weight.size and weight.min() == weight.max():
+        return np.bincount(index, minlength=size) * weight[0]
     return np.bincount(index, weights=weight, minlength=size).astype(np.int64)
 
 
@@ -89,7 +91,10 @@ def arrival(messages: Messages, latency: Index, start: Index) -> int:
     if messages.count == 0:
         return 0
     _, farthest = set_extremes(messages, latency)
-    return int((start + messages.words + farthest[messages.destinations]).max())
+    end = farthest[messages.destinations]
+    end += start
+    end += messages.words
+    return int(end.max())
 
 
 def control_words(messages: Messages, start: Index, words_a_send: int = 64) -> Index:
@@ -117,13 +122,3 @@ def control_words(messages: Messages, start: Index, words_a_send: int = 64) -> I
         | (messages.source[message][1:] != messages.source[message][:-1])
     )
     return total + np.bincount(tile[change], minlength=messages.tiles)
-
-
-def endpoints(messages: Messages) -> tuple[Index, Index]:
-    """Each (message, receiver) pair, one message after the other."""
-    size = messages.fan_out
-    message = np.repeat(np.arange(messages.count), size)
-    begin = np.cumsum(size) - size
-    shift = messages.set_start[messages.destinations] - begin
-    place = np.arange(message.size) + np.repeat(shift, size)
-    return message, messages.set_tiles[place]

@@ -14,4 +14,4 @@ R = TypeVar("R")
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """The function compiled at its first call, for the types of that call."""
-    return cast(Callable[P, R], njit(cache=True)(function))
+    return cast(Callable[P, R], njit(cache=True, error_model="numpy")(function))

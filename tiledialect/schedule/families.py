@@ -9,11 +9,16 @@ Each function returns the starts, or None when the phase is no such family. What
 returns never uses a port twice, but need not be short: the caller compares.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from tiledialect.schedule.bounds import weighted_count
 from tiledialect.schedule.table import Index, Messages
 
 MOST_CLASSES = 4
+
+BLOCK = 1 << 15
 
 
 def rotation(messages: Messages) -> Index | None:
@@ -23,23 +28,34 @@ def rotation(messages: Messages) -> Index | None:
     if label is None:
         return None
     size = np.bincount(label, minlength=messages.tiles)
-    order = np.argsort(label, kind="stable")
+    first = (np.cumsum(size) - size)[label]
+    size = size[label]
+    if 2 * messages.count < int((size - 1).sum()):
+        return None
     rank = np.empty(messages.tiles, np.int64)
-    rank[order] = np.arange(messages.tiles) - np.repeat(np.cumsum(size) - size, size)
-    group_size = size[label]
-    base = np.cumsum(group_size) - group_size
-    step = rank[target] - rank[source]
-    step += np.where(step < 0, group_size[source], 0)
-    pair = base[source] + step
-    offset, pair_words = queue(pair, messages.words, int(group_size.sum()))
-    tile = np.repeat(np.arange(messages.tiles), group_size)
-    slot = (np.cumsum(size * size) - size * size)[label[tile]]
-    slot += np.arange(tile.size) - base[tile]
-    width = np.zeros(int((size * size).sum()), np.int64)
-    np.maximum.at(width, slot, pair_words)
-    begin = np.cumsum(width) - width
-    first = (np.cumsum(size * size) - size * size)[label]
-    return begin[first[source] + step] - begin[first[source]] + offset
+    rank[np.argsort(label, kind="stable")] = np.arange(messages.tiles)
+    rank -= first
+    base = np.cumsum(size) - size
+    key = np.empty(messages.count, np.int32)
+    met = np.zeros(int(size.sum()), np.bool_)
+    for part in _blocks(messages.count):
+        sender = source[part]
+        step = rank[target[part]] - rank[sender]
+        step[step < 0] += size[sender][step < 0]
+        key[part] = first[sender] + step
+        met[base[sender] + step] = True
+    offset, load = None, messages.words
+    if np.count_nonzero(met) < messages.count:
+        pair = base[source] + key - first[source]
+        offset, load = queue(pair, messages.words, met.size)
+        load = load[pair]
+    longest = np.zeros(messages.tiles, np.int64)
+    for part in _blocks(messages.count):
+        np.maximum.at(longest, key[part], load[part])
+    ahead = np.cumsum(longest) - longest
+    begin = np.empty_like(ahead)
+    begin[first + rank] = ahead[first + rank] - ahead[first]
+    return begin[key] if offset is None else begin[key] + offset
 
 
 def turns(messages: Messages) -> Index | None:
@@ -49,9 +65,10 @@ def turns(messages: Messages) -> Index | None:
     if classes is None:
         return None
     of_message = classes[messages.destinations]
-    speaks = np.unique(messages.source * sets + messages.destinations)
-    in_class = np.unique(messages.source * (MOST_CLASSES + 1) + of_message)
-    if speaks.size != in_class.size:
+    voice = messages.source * MOST_CLASSES + of_message
+    lowest = np.full(messages.tiles * MOST_CLASSES, sets)
+    np.minimum.at(lowest, voice, messages.destinations)
+    if (lowest[voice] != messages.destinations).any():
         return None
     offset, load = queue(messages.destinations, messages.words, sets)
     longest = np.zeros(MOST_CLASSES, np.int64)
@@ -61,9 +78,7 @@ def turns(messages: Messages) -> Index | None:
 
 def queue(key: Index, words: Index, size: int) -> tuple[Index, Index]:
     """Words ahead of each entry under its own key, and all words under each key."""
-    total = np.bincount(key, weights=words, minlength=size).astype(np.int64)
-    if np.bincount(key, minlength=size).max(initial=0) <= 1:
-        return np.zeros(key.size, np.int64), total
+    total = weighted_count(key, words, size)
     order = np.argsort(key, kind="stable")
     ahead = np.cumsum(words[order]) - words[order]
     offset = np.empty(key.size, np.int64)
@@ -71,13 +86,21 @@ def queue(key: Index, words: Index, size: int) -> tuple[Index, Index]:
     return offset, total
 
 
+def _blocks(count: int) -> Iterator[slice]:
+    """Slices of a long table, short enough that what they give stays in cache."""
+    for begin in range(0, count, BLOCK):
+        yield slice(begin, begin + BLOCK)
+
+
 def _groups(tiles: int, source: Index, target: Index) -> Index | None:
     """A label for each tile, equal within groups that talk all to all."""
     label = np.arange(tiles)
     np.minimum.at(label, target, source)
-    np.minimum.at(label, source, label[target])
-    if not np.array_equal(label[source], label[target]):
-        return None
+    for part in _blocks(source.size):
+        np.minimum.at(label, source[part], label[target[part]])
+    for part in _blocks(source.size):
+        if not np.array_equal(label[source[part]], label[target[part]]):
+            return None
     return label
 
 

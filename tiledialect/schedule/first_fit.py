@@ -39,9 +39,11 @@ def _place(
         count = 1 + int(set_start[index + 1]) - begin
         for i in range(1, count):
             rows[i] = tiles + set_tiles[begin + i - 1]
-        slot = earliest(busy, full, rows, count, width)
+        slot = int(start[message])
         if slot < 0:
-            break
+            slot = earliest(busy, full, rows, count, width)
+            if slot < 0:
+                break
         start[message] = slot
         for i in range(count):
             take(busy, full, rows[i], slot, width)
@@ -57,12 +59,20 @@ def quantum_of(words: Index, longest: int) -> int:
     return quantum
 
 
-def first_fit(messages: Messages, order: Index, longest: int) -> Index:
-    """The start of each message; `longest` is the greatest load of a port in words."""
-    start = np.zeros(messages.count, np.int64)
-    quantum = quantum_of(messages.words, longest)
+def first_fit(
+    messages: Messages, order: Index, longest: int, fixed: Index | None = None
+) -> Index:
+    """The start of each message; `longest` is the greatest load of a port in words.
+
+    Where `fixed` (n,) is not negative, it is the message's start; such messages come
+    first in `order`.
+    """
+    quantum = quantum_of(messages.words, longest) if fixed is None else 1
     slots = -(-messages.words // quantum)
     width = (longest // quantum * 9 // 8 + int(slots.max())) // 64 + 2
+    if fixed is not None:
+        width += int((fixed + slots).max()) // 64
+    start = np.full(messages.count, -1) if fixed is None else fixed.copy()
     busy = np.zeros((2 * messages.tiles, width), np.uint64)
     full = np.zeros(2 * messages.tiles, np.int64)
     position = 0

@@ -44,6 +44,8 @@ class Messages:
 
     def targets(self) -> Index:
         """(n,) the one receiver of each message of a unicast phase."""
+        if np.array_equal(self.set_tiles, np.arange(self.tiles)):
+            return self.destinations
         return self.set_tiles[self.destinations]
 
     def select(self, chosen: Index) -> "Messages":
@@ -70,6 +72,16 @@ def multicasts(
     """A phase whose message i goes to members[start[i]:start[i + 1]], interned."""
     index, set_start, set_tiles = intern_sets(start, members)
     return Messages(tiles, source, words, index, set_start, set_tiles)
+
+
+def endpoints(messages: Messages) -> tuple[Index, Index]:
+    """Each (message, receiver) pair, one message after the other."""
+    size = messages.fan_out
+    message = np.repeat(np.arange(messages.count), size)
+    begin = np.cumsum(size) - size
+    shift = messages.set_start[messages.destinations] - begin
+    place = np.arange(message.size) + np.repeat(shift, size)
+    return message, messages.set_tiles[place]
 
 
 def intern_sets(start: Index, members: Index) -> tuple[Index, Index, Index]:
