@@ -16,6 +16,7 @@ Words received without a POINT lie behind the last one. Addresses are bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,9 +141,12 @@ def _check_opcodes(rows: Rows) -> None:
 # Encoding
 
 
-def encode(sends: Sends, receives: Receives) -> Rows:
-    """The rows of a phase in which these words move. Any order; no port twice."""
-    sent_tile, sent_words = _encode_sends(sends)
+def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Rows:
+    """The rows of a phase in which these words move, up to `send_words` a SEND.
+
+    The runs may come in any order. Raises RowsError where a port is used twice.
+    """
+    sent_tile, sent_words = _encode_sends(sends, send_words)
     received_tile, received_words, first = _encode_receives(receives)
     tiles = np.unique(np.concatenate([sent_tile, received_tile]))
     # One program a tile and direction: a tile's send before its receive.
@@ -203,10 +207,10 @@ def _gaps(tile: Ints, cycle: Ints, words: Ints) -> tuple[NDArray[np.bool_], Ints
     return first, idle
 
 
-def _encode_sends(sends: Sends) -> tuple[Ints, Words]:
+def _encode_sends(sends: Sends, most: int) -> tuple[Ints, Words]:
     """Tile and word of every send program, program after program."""
     order = _by_tile_and_cycle(sends.tile, sends.cycle, sends.words, "sends")
-    run, before, words = _chunks(sends.words[order], SEND_WORDS)
+    run, before, words = _chunks(sends.words[order], most)
     tile, cycle = sends.tile[order][run], sends.cycle[order][run] + before
     address = _word_addresses(sends.address)[order][run] + before
     _, idle = _gaps(tile, cycle, words)
@@ -365,12 +369,14 @@ def control_words(rows: Rows, exchange: Exchange) -> Ints:
     return exchange.phase_controls + program[rows.send] + program[rows.receive]
 
 
-def is_canonical(rows: Rows) -> bool:
-    """Whether encoding what the rows say gives the same rows again."""
-    try:
-        return encode(*decode(rows)) == rows
-    except RowsError:
-        return False
+def window_bases(buffer_bytes: Sequence[int]) -> Ints:
+    """Where the buffers of a phase's window begin.
+
+    They lie side by side, each rounded up to a word and followed by a guard word, so
+    that no run of one continues in another. Rows name these addresses until placement.
+    """
+    ends = np.cumsum([0, *((size + 3) // 4 * 4 + 4 for size in buffer_bytes)])
+    return ends[:-1].astype(np.int64)
 
 
 def relocate(rows: Rows, bases: Ints, sizes: Ints, addresses: Ints) -> Rows:

@@ -361,6 +361,14 @@ class ProgramOp(IRDLOperation):
         """The exchange phases and compute sets, in order."""
         return [op for op in self.body.block.ops if op.name in STEP_OPS]
 
+    def declare(self, op: Operation) -> None:
+        """Put a declaration behind those there are, before the steps."""
+        steps = self.steps
+        if steps:
+            self.body.block.insert_op_before(op, steps[0])
+        else:
+            self.body.block.add_op(op)
+
     @property
     def step_count(self) -> int:
         """One past the last step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -19,6 +19,8 @@ from xdsl.ir import Attribute, Operation
 from tiledialect.diagnostics import fail
 from tiledialect.dialects.syntax import integer
 from tiledialect.machine import Machine, MachineError
+
+P = TypeVar("P", bound=Operation)
 
 MACHINE = "tile.machine"
 BUDGET = "tile.budget"
@@ -127,9 +129,9 @@ def set_rung(module: ModuleOp, rung: int) -> None:
     module.attributes[RUNG] = integer(rung)
 
 
-def the_program(module: ModuleOp, name: str) -> Operation:
-    """The one operation of that name in the module's body."""
-    found = [op for op in module.body.block.ops if op.name == name]
+def the_program(module: ModuleOp, kind: type[P]) -> P:
+    """The one operation of that kind in the module's body."""
+    found = [op for op in module.body.block.ops if isinstance(op, kind)]
     if len(found) != 1:
-        fail(module, f"the module needs one {name}, it has {len(found)}")
+        fail(module, f"the module needs one {kind.name}, it has {len(found)}")
     return found[0]

@@ -26,7 +26,6 @@ from tiledialect.rows import (
     check_rows,
     decode,
     encode,
-    is_canonical,
 )
 
 READABLE_WORDS = 64
@@ -42,6 +41,14 @@ def rows_text(rows: Rows) -> str:
         lines = [f"\n{line}" for line in _table(rows)]
         return "".join(lines)
     return _packed_text(rows)
+
+
+def is_canonical(rows: Rows) -> bool:
+    """Whether encoding what the rows say gives the same rows again."""
+    try:
+        return encode(*decode(rows)) == rows
+    except RowsError:
+        return False
 
 
 def _followed_words(rows: Rows) -> int:
