@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from driver_runs import PASSES, TARGETS, Driver
 
 from tiledialect import pipeline
+from tiledialect.text.parser import RECURSION_LIMIT
 
 
 @pytest.fixture
@@ -27,3 +30,12 @@ def pass_driver(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Driver:
     monkeypatch.setattr(pipeline, "PASSES", PASSES)
     monkeypatch.setattr(pipeline, "TARGETS", TARGETS)
     return driver
+
+
+@pytest.fixture
+def deep_recursion() -> Iterator[None]:
+    """As many Python frames as the commands allow themselves."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    yield
+    sys.setrecursionlimit(before)

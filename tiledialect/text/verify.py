@@ -6,7 +6,7 @@ accepts a value that is used before it is defined.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.traits import NoTerminator, SymbolTable
@@ -34,12 +34,12 @@ def _verify(op: Operation) -> None:
     try:
         op.verify(verify_nested_ops=False)
     except VerifyException as error:
-        raise VerifyFailed(f"'{op.name}': {error}", locate(op), op) from error
+        raise VerifyFailed(f"'{_name(op)}': {error}", locate(op), op) from error
 
 
 def _check_empty(op: Operation, region: Region) -> None:
     if len(region.blocks) == 1 and not op.has_trait(NoTerminator):
-        fail(op, f"'{op.name}': a block lacks its terminator", VerifyFailed)
+        fail(op, f"'{_name(op)}': a block lacks its terminator", VerifyFailed)
 
 
 def _check_symbols(op: Operation) -> None:
@@ -54,6 +54,11 @@ def _check_symbols(op: Operation) -> None:
             message = f"redefinition of symbol @{name.data} (first at {earlier})"
             fail(inner, message, VerifyFailed)
         first[name.data] = inner
+
+
+def _name(op: Operation) -> str:
+    """The name as written, also of an operation that is not registered."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
 def _inner(op: Operation) -> list[Operation]:
@@ -87,7 +92,9 @@ def _check_block(block: Block, visible: set[SSAValue]) -> None:
         for index, operand in enumerate(op.operands):
             if operand not in visible:
                 name = f"%{operand.name_hint}" if operand.name_hint else str(index)
-                message = f"operand {name} of '{op.name}' is used before it is defined"
+                message = (
+                    f"operand {name} of '{_name(op)}' is used before it is defined"
+                )
                 fail(op, message, VerifyFailed)
         for region in op.regions:
             _check_region(region, visible)
