@@ -165,7 +165,7 @@ def test_integers_of_any_shape_round_trip(
     attribute = DenseIntOrFPElementsAttr.from_list(type, values)
     text = printed(attribute)
     assert constant(text) == attribute
-    assert ("0x" in text) == (len(values) > 100 and len(set(values)) > 1)
+    assert ('"0x' in text) == (len(values) > 100 and len(set(values)) > 1)
 
 
 def test_large_constants_cost_what_their_bytes_cost() -> None:
