@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from tiledialect.dialects.interfaces import Constant
@@ -24,6 +24,7 @@ from tiledialect.dialects.tile import (
     argument_names,
     entry_function,
     parameter_flags,
+    return_operation,
 )
 from tiledialect.dialects.tile_ops_contraction import MatmulOp, ReduceKind, ReduceOp
 from tiledialect.dialects.tile_ops_elementwise import (
@@ -67,11 +68,11 @@ def run_reference(module: ModuleOp, arguments: Arguments) -> list[Stored]:
     values: dict[SSAValue, Stored] = dict(
         zip(function.args, checked_arguments(function, arguments), strict=True)
     )
+    returned = return_operation(function)
     for operation in function.body.block.ops:
-        if isinstance(operation, ReturnOp):
-            return [np.array(values[operand]) for operand in operation.operands]
-        values[operation.results[0]] = _evaluate(operation, values)
-    raise ValueError("a program ends with func.return")
+        if operation is not returned:
+            values[operation.results[0]] = _evaluate(operation, values)
+    return [np.array(values[operand]) for operand in returned.operands]
 
 
 def checked_arguments(function: FuncOp, arguments: Arguments) -> list[Stored]:

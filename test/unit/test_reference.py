@@ -280,6 +280,14 @@ def test_a_transpose_permutes_as_numpy_does() -> None:
     assert floats(found[1]) == [[1.0, 4.0]] * 4
 
 
+def test_an_order_is_no_inverse_order() -> None:
+    line = "tile.transpose %a0 [2, 0, 1] : tensor<2x3x4xi32> -> tensor<4x2x3xi32>"
+    values = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    found = run(program(line, "tensor<2x3x4xi32>", result="tensor<4x2x3xi32>"), values)
+    for i, j, k in np.ndindex(4, 2, 3):
+        assert found[i, j, k] == values[j, k, i]
+
+
 def test_heads_in_the_third_axis_multiply_after_a_transpose() -> None:
     text = """
     func.func @main(%q: tensor<1x2x2x3xf32>, %k: tensor<1x4x2x3xf32>)

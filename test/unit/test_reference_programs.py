@@ -10,7 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tile_programs import parse
+from xdsl.utils.exceptions import VerifyException
 
+from tiledialect.dialects.tile import entry_function
 from tiledialect.reference import default_arguments, run_reference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -46,6 +48,23 @@ def test_arguments_are_checked(
         return
     with pytest.raises(ValueError, match=message):
         run_reference(parse(TWO), given)
+
+
+def test_what_is_no_tensor_program_is_refused() -> None:
+    call = """
+    func.func private @f(tensor<f32>) -> tensor<f32>
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %y = func.call @f(%x) : (tensor<f32>) -> tensor<f32>
+      return %y : tensor<f32>
+    }"""
+    with pytest.raises(ValueError, match=r"func\.call is no operation of a tensor"):
+        run_reference(parse(call), {"x": np.zeros((), np.float32)})
+    module = parse("func.func @main() { return }")
+    entry_function(module).body.block.erase_op(
+        entry_function(module).get_return_op() or pytest.fail("no return")
+    )
+    with pytest.raises(VerifyException, match=r"ends with func\.return"):
+        run_reference(module, {})
 
 
 def test_default_arguments_are_stable_and_of_their_kind() -> None:

@@ -82,5 +82,5 @@ def return_operation(function: FuncOp) -> ReturnOp:
     """The `func.return` that ends a program of one block."""
     last = function.body.block.last_op
     if not isinstance(last, ReturnOp):
-        raise VerifyException("a program ends with one func.return")
+        raise VerifyException("a program ends with func.return")
     return last
