@@ -174,7 +174,7 @@ def _pieces(
 
 def _all_gather(sets: Index, set_bytes: Index) -> Part:
     """Each member of each set sends the set its run of the set's block."""
-    size = sets.shape[1]
+    size = int(sets.shape[1])
     run = -(-set_bytes // (8 * size)) * 8
     begin: Index = run[:, None] * np.arange(size)
     words = np.clip(set_bytes[:, None] - begin, 0, run[:, None]).ravel() // 4

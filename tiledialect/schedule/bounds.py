@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiledialect.schedule.table import Index, Messages, endpoints
+from tiledialect.schedule.table import Index, Messages, blocks, endpoints
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ def loads(messages: Messages, latency: Index) -> Loads:
     received = weighted_count(messages.set_tiles, of_member, tiles)
     nearest, _ = set_extremes(messages, latency)
     least = np.full(tiles, np.iinfo(np.int64).max)
-    np.minimum.at(least, messages.source, nearest[messages.destinations])
+    for part in blocks(messages.count):
+        received_by = nearest[messages.destinations[part]]
+        np.minimum.at(least, messages.source[part], received_by)
     return Loads(
         sent,
         received,
@@ -88,13 +90,13 @@ def bound_of(load: Loads, control: Index | None) -> Bound:
 
 def arrival(messages: Messages, latency: Index, start: Index) -> int:
     """The cycle by which every word has arrived."""
-    if messages.count == 0:
-        return 0
+    last = 0
     _, farthest = set_extremes(messages, latency)
-    end = farthest[messages.destinations]
-    end += start
-    end += messages.words
-    return int(end.max())
+    for part in blocks(messages.count):
+        end = start[part] + messages.words[part]
+        end += farthest[messages.destinations[part]]
+        last = max(last, int(end.max()))
+    return last
 
 
 def control_words(messages: Messages, start: Index, words_a_send: int = 64) -> Index:

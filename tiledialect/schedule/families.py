@@ -9,16 +9,12 @@ Each function returns the starts, or None when the phase is no such family. What
 returns never uses a port twice, but need not be short: the caller compares.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tiledialect.schedule.bounds import weighted_count
-from tiledialect.schedule.table import Index, Messages
+from tiledialect.schedule.table import Index, Messages, blocks
 
 MOST_CLASSES = 4
-
-BLOCK = 1 << 15
 
 
 def rotation(messages: Messages) -> Index | None:
@@ -38,10 +34,10 @@ def rotation(messages: Messages) -> Index | None:
     base = np.cumsum(size) - size
     key = np.empty(messages.count, np.int32)
     met = np.zeros(int(size.sum()), np.bool_)
-    for part in _blocks(messages.count):
+    for part in blocks(messages.count):
         sender = source[part]
         step = rank[target[part]] - rank[sender]
-        step[step < 0] += size[sender][step < 0]
+        step += (step >> 63) & size[sender]
         key[part] = first[sender] + step
         met[base[sender] + step] = True
     offset, load = None, messages.words
@@ -50,7 +46,7 @@ def rotation(messages: Messages) -> Index | None:
         offset, load = queue(pair, messages.words, met.size)
         load = load[pair]
     longest = np.zeros(messages.tiles, np.int64)
-    for part in _blocks(messages.count):
+    for part in blocks(messages.count):
         np.maximum.at(longest, key[part], load[part])
     ahead = np.cumsum(longest) - longest
     begin = np.empty_like(ahead)
@@ -86,19 +82,13 @@ def queue(key: Index, words: Index, size: int) -> tuple[Index, Index]:
     return offset, total
 
 
-def _blocks(count: int) -> Iterator[slice]:
-    """Slices of a long table, short enough that what they give stays in cache."""
-    for begin in range(0, count, BLOCK):
-        yield slice(begin, begin + BLOCK)
-
-
 def _groups(tiles: int, source: Index, target: Index) -> Index | None:
     """A label for each tile, equal within groups that talk all to all."""
     label = np.arange(tiles)
     np.minimum.at(label, target, source)
-    for part in _blocks(source.size):
+    for part in blocks(source.size):
         np.minimum.at(label, source[part], label[target[part]])
-    for part in _blocks(source.size):
+    for part in blocks(source.size):
         if not np.array_equal(label[source[part]], label[target[part]]):
             return None
     return label

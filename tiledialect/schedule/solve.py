@@ -142,7 +142,7 @@ class _Search:
         """Offer what holds for a phase of a known family."""
         messages = self.messages
         level = single(messages)
-        every = np.arange(messages.count)
+        every = level.origin
         if messages.count == 0:
             self.offer(level, Sends(messages, every, every), "empty")
             return

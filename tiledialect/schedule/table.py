@@ -4,12 +4,16 @@ A phase is a handful of arrays, one entry a message. Destination sets are intern
 equal sets have one index, so that what depends on a set alone is computed once.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
+
+BLOCK = 1 << 15
+"""Messages handled at a time where the table may be long."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class Messages:
             self.set_start,
             self.set_tiles,
         )
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Slices of a long table, short enough that what they give stays in cache."""
+    for begin in range(0, count, BLOCK):
+        yield slice(begin, begin + BLOCK)
 
 
 def unicasts(tiles: int, source: Index, target: Index, words: Index) -> Messages:
