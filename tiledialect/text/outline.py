@@ -17,10 +17,12 @@ from typing import Literal, overload
 from xdsl.context import Context
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.parser import ParserState
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from tiledialect.text.dense import DenseParser
+from tiledialect.text.lexer import TileLexer
 
 _ALIAS = re.compile(r"^[ \t]*([#!][\w$.-]+)[ \t]*=", re.MULTILINE)
 _RESOURCES = re.compile(r"^(?:(?!//).)*?(\{-#\s*(?:dialect|external)_resources)", re.M)
@@ -39,6 +41,7 @@ class OutlineParser(DenseParser):
         self._found: dict[str, str] = {}
         self._metadata_end: int | None = None
         super().__init__(context, text, file_name)
+        self._parser_state = ParserState(TileLexer(self.lexer.input))
         self.previous_span: Span = self._current_token.span
 
     def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:

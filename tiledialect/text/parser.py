@@ -60,13 +60,21 @@ def parse_module(
         return parser.parse_module(implicit_module)
     except ParseError as error:
         position = error.span.start
-        at_end = "unexpected end of text: " if position >= len(text.rstrip()) else ""
-        raise ParseFailed(at_end + error.msg, lines.text(position)) from error
+        message = _completed(error.msg, at_end=position >= len(text.rstrip()))
+        raise ParseFailed(message, lines.text(position)) from error
     except TileError:
         raise
     except Exception as error:
         here = lines.text(0 if parser is None else parser.previous_span.start)
         raise ParseFailed(_reason(error), here) from error
+
+
+def _completed(message: str, *, at_end: bool) -> str:
+    """xDSL's message; where it is only ` in block definition`, with what is there."""
+    found = "unexpected end of text" if at_end else "unexpected text"
+    if message.startswith(" "):
+        return found + message
+    return f"{found}: {message}" if at_end else message
 
 
 def _reason(error: Exception) -> str:
