@@ -69,7 +69,7 @@ def _cut_blocks(layout: Layout) -> tuple[Ints, Ints, Ints]:
     starts = np.zeros((1, 0), dtype=np.int64)
     ends = starts
     for axis in range(len(layout.shape)):
-        axis_tiles, first, last = _axis_blocks(layout, axis)
+        axis_tiles, first, last = axis_blocks(layout, axis)
         count = tiles.size
         tiles = _sums(tiles, axis_tiles)
         starts, ends = (
@@ -81,7 +81,7 @@ def _cut_blocks(layout: Layout) -> tuple[Ints, Ints, Ints]:
     return tiles, starts, ends
 
 
-def _axis_blocks(layout: Layout, axis: int) -> tuple[Ints, Ints, Ints]:
+def axis_blocks(layout: Layout, axis: int) -> tuple[Ints, Ints, Ints]:
     """Tiles added, first element and end of every block along one axis."""
     extent = layout.shape[axis]
     tiles = np.zeros(1, dtype=np.int64)
