@@ -16,8 +16,22 @@ ROOT = Path(pipeline.__file__).parent
 PLAIN = {"formats", "scalar_functions", "intervals", "sizes", "diagnostics", "atomic"}
 """Ideas with no idea of a machine, free to all."""
 
-DATA = {"layout", "codelets", "rows", "tiles", "layout_json"}
+LAYOUTS = {
+    "tiles",
+    "layout",
+    "layout_json",
+    "blocks",
+    "byte_runs",
+    "padding",
+    "relayout",
+}
+"""The idea of layouts, and of the transfers between two of them, one file a part."""
+
+DATA = {"codelets", "rows", *LAYOUTS}
 """The plain data that all rungs share."""
+
+PLANNING = {"program", "candidates", "group_layouts", "cost", "search"}
+"""What a program could be, what that costs, and which is best."""
 
 SEES: dict[str, set[str]] = {
     "formats": set(),
@@ -27,28 +41,36 @@ SEES: dict[str, set[str]] = {
     "atomic": set(),
     "diagnostics": {"sizes"},
     "machine": set(),
+    "tiles": {"machine", *PLAIN},
     "layout": {"machine", "tiles", *PLAIN},
+    "layout_json": {"machine", "layout", "tiles", *PLAIN},
+    "blocks": {"machine", "layout", "tiles", *PLAIN},
+    "byte_runs": {"machine", "layout", "tiles", *PLAIN},
+    "padding": {"machine", "layout", "tiles", "blocks", "byte_runs", *PLAIN},
+    "relayout": {"machine", *LAYOUTS - {"relayout"}, *PLAIN},
     "codelets": {"machine", *PLAIN},
     "rows": {"machine", *PLAIN},
-    "tiles": {"machine", *PLAIN},
-    "layout_json": {"machine", "layout", "tiles", *PLAIN},
     "placement": {"machine", *PLAIN},
     "schedule": {"machine", *PLAIN},
     "dialects": {"machine", *DATA, *PLAIN},
-    "cost": {"machine", *DATA, *PLAIN},
     "text": {"diagnostics", "dialects"},
+    "program": {"machine", "dialects", *DATA, *PLAIN},
+    "candidates": {"machine", "program", *DATA, *PLAIN},
+    "group_layouts": {"machine", "program", "candidates", *DATA, *PLAIN},
+    "cost": {"machine", *PLANNING - {"cost", "search"}, *DATA, *PLAIN},
+    "search": {"machine", *PLANNING - {"search"}, *DATA, *PLAIN},
     "passes": {
         "machine",
         "dialects",
-        "cost",
         "placement",
         "schedule",
         "text",
+        *PLANNING,
         *DATA,
         *PLAIN,
     },
-    "checkers": {"machine", "layout", "codelets", "tiles", "dialects", *PLAIN},
-    "runtime": {"machine", "layout", "codelets", "tiles", "layout_json", *PLAIN},
+    "checkers": {"machine", "codelets", "dialects", *LAYOUTS, *PLAIN},
+    "runtime": {"machine", "codelets", *LAYOUTS, *PLAIN},
     "reference": {"dialects", *PLAIN},
     "backend": {"machine", "dialects", "runtime.package", *DATA, *PLAIN},
     "select_plan": {
