@@ -295,6 +295,14 @@ def buffer_of(value: SSAValue) -> BufferOp:
     raise VerifyException("an operand must be the result of a memory.buffer")
 
 
+def storage_of(value: SSAValue) -> BufferOp:
+    """The buffer in which this one lies, and which lies in no other."""
+    buffer = buffer_of(value)
+    while buffer.alias is not None:
+        buffer = buffer_of(buffer.alias)
+    return buffer
+
+
 def parse_buffer(parser: Parser) -> SSAValue:
     """An operand that is a buffer."""
     return parser.resolve_operand(parser.parse_unresolved_operand(), BUFFER)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr
-from xdsl.ir import Block, Data, Dialect, Operation, Region
+from xdsl.ir import Block, Data, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -120,6 +120,11 @@ class PhaseOp(IRDLOperation):
     @property
     def moves(self) -> list[MoveOp]:
         return [op for op in self.body.block.ops if isinstance(op, MoveOp)]
+
+    @property
+    def window(self) -> list[SSAValue]:
+        """The buffers that the moves name, in the order in which rows address them."""
+        return list(dict.fromkeys(v for move in self.moves for v in move.operands))
 
     def set_schedule(self, numbers: dict[str, int], rows: Rows) -> None:
         """Write the schedule: a number for each of SCHEDULED, and the rows."""

@@ -15,7 +15,6 @@ from typing import cast
 from xdsl.dialects.builtin import (
     I64,
     AnyDenseElement,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     ModuleOp,
@@ -48,10 +47,10 @@ from tiledialect.dialects.buffers import (
     parse_buffer,
 )
 from tiledialect.dialects.layout_attribute import LayoutAttr
+from tiledialect.dialects.memory_map import MapOp
 from tiledialect.dialects.syntax import (
     finish,
     integer,
-    integers,
     optional_text,
     parse_count,
     print_end,
@@ -60,7 +59,6 @@ from tiledialect.dialects.tile_types import tensor_form
 from tiledialect.layout import Layout
 
 BIND_KINDS = ("input", "parameter", "constant", "output")
-STATUSES = ("minimal", "fits")
 Value = DenseIntOrFPElementsAttr[AnyDenseElement]
 STEP_OPS = ("exchange.phase", "codelet.compute")
 
@@ -224,89 +222,6 @@ class BindOp(IRDLOperation):
         if self.value is not None:
             printer.print_string(" = ")
             printer.print_attribute(self.value)
-        print_end(printer, self)
-
-
-MAP_FIELDS = (
-    "footprint",
-    "limit",
-    "support",
-    "code",
-    "row_bytes",
-    "live_peak",
-    "peak_step",
-)
-
-
-@irdl_op_definition
-class MapOp(IRDLOperation):
-    """What placement found (rung 6): sizes in bytes of the fullest tile."""
-
-    name = "memory.map"
-    footprint = prop_def(IntegerAttr[I64])
-    limit = prop_def(IntegerAttr[I64])
-    support = prop_def(IntegerAttr[I64])
-    code = prop_def(IntegerAttr[I64])
-    row_bytes = prop_def(IntegerAttr[I64])
-    live_peak = prop_def(IntegerAttr[I64])
-    peak_step = prop_def(IntegerAttr[I64])
-    peaks = prop_def(DenseArrayBase.constr(I64))
-    status = prop_def(StringAttr)
-    loc_text = opt_prop_def(StringAttr)
-
-    def __init__(
-        self,
-        numbers: dict[str, int],
-        peaks: Sequence[int],
-        status: str,
-        *,
-        location: str | None = None,
-    ) -> None:
-        """`numbers` has each of MAP_FIELDS; `peaks` are the live bytes of each step."""
-        super().__init__(
-            properties={
-                **{field: integer(numbers[field]) for field in MAP_FIELDS},
-                "peaks": integers(peaks),
-                "status": StringAttr(status),
-                "loc_text": optional_text(location),
-            },
-        )
-
-    def number(self, field: str) -> int:
-        attribute = self.properties[field]
-        assert isinstance(attribute, IntegerAttr)
-        return attribute.value.data
-
-    def verify_(self) -> None:
-        check_word("status", self.status.data, STATUSES)
-        for field in MAP_FIELDS:
-            if self.number(field) < 0:
-                raise VerifyException(f"{field} is {self.number(field)}")
-        if self.number("footprint") > self.number("limit"):
-            raise VerifyException(
-                f"the footprint of {self.number('footprint')} bytes is over its limit"
-                f" of {self.number('limit')}"
-            )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> MapOp:
-        status = parser.parse_identifier()
-        numbers: dict[str, int] = {}
-        for field in MAP_FIELDS:
-            parser.parse_keyword(field)
-            numbers[field] = parse_count(parser)
-        parser.parse_keyword("peaks")
-        peaks = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: parse_count(parser)
-        )
-        return finish(MapOp(numbers, peaks, status), parser)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.status.data}")
-        for field in MAP_FIELDS:
-            printer.print_string(f" {field} {self.number(field)}")
-        peaks = ", ".join(str(peak) for peak in self.peaks.get_values())
-        printer.print_string(f" peaks [{peaks}]")
         print_end(printer, self)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     ModuleOp,
     StringAttr,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -28,6 +30,7 @@ RESERVE = "tile.reserve"
 RUNG = "tile.rung"
 SOURCE = "tile.source"
 ENTRY = "tile.entry"
+CERTIFICATE = "tile.certificate"
 
 RUNG_NAMES = {
     1: "tensor program",
@@ -46,7 +49,7 @@ def machine_of(module: ModuleOp) -> Machine:
         fail(module, f'the module names no machine; give it {MACHINE} = "ipu-c600"')
     try:
         return _machine(attribute)
-    except MachineError as error:
+    except (MachineError, ValueError) as error:
         fail(module, str(error))
 
 
@@ -71,12 +74,17 @@ def plain_value(attribute: Attribute) -> Any:
         case IntegerAttr():
             flag = attribute.type == IntegerType(1)
             return bool(attribute.value.data) if flag else attribute.value.data
+        case UnitAttr():
+            return True
+        case DenseArrayBase():
+            array = cast("DenseArrayBase[IntegerType]", attribute)
+            return list(array.get_values())
         case ArrayAttr():
             return [plain_value(item) for item in attribute.data]
         case DictionaryAttr():
             return {key: plain_value(item) for key, item in attribute.data.items()}
         case _:
-            raise MachineError(f"{MACHINE} holds {attribute}, which is no plain value")
+            raise ValueError(f"{attribute} is no plain value")
 
 
 def budget_of(module: ModuleOp) -> int | None:

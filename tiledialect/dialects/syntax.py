@@ -36,6 +36,12 @@ def integers(values: Sequence[int]) -> DenseArrayBase[I64]:
     return DenseArrayBase.from_list(i64, list(values))
 
 
+def carried_location(op: Operation) -> str | None:
+    """The place on rung 1 that an operation carries, if it does."""
+    place = op.properties.get(LOCATION_PROPERTY)
+    return place.data if isinstance(place, StringAttr) else None
+
+
 def optional_text(text: str | None) -> StringAttr | None:
     return None if text is None else StringAttr(text)
 
@@ -95,13 +101,13 @@ def finish(op: Op, parser: Parser) -> Op:
 def print_end(printer: Printer, op: Operation) -> None:
     """The inverse of `finish`."""
     printer.print_op_attributes(op.attributes, print_keyword=True)
-    place = op.properties.get(LOCATION_PROPERTY)
-    if not isinstance(place, StringAttr):
+    place = carried_location(op)
+    if place is None:
         return
     printer.print_string(" from ")
-    match = _PLACE.fullmatch(place.data)
+    match = _PLACE.fullmatch(place)
     if match is None or max(int(match[2]), int(match[3])) > LARGEST:
-        printer.print_string_literal(place.data)
+        printer.print_string_literal(place)
         return
     printer.print_string_literal(match[1])
     printer.print_string(f":{match[2]}:{match[3]}")

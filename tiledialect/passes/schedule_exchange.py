@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tiledialect.diagnostics import fail, locate
-from tiledialect.dialects.buffers import BufferOp, buffer_of
+from tiledialect.diagnostics import fail
+from tiledialect.dialects.buffers import buffer_of, storage_of
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ApartOp, ProgramOp
 from tiledialect.dialects.module_attributes import (
@@ -32,6 +32,7 @@ from tiledialect.dialects.module_attributes import (
     set_rung,
     the_program,
 )
+from tiledialect.dialects.syntax import carried_location
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.relayout import Transfers, relayout, stack_partials
@@ -259,10 +260,8 @@ def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
 
 def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:
     """The plain phase of an operation, and the buffers of its window in order."""
-    window: dict[SSAValue, int] = {}
-    for move in op.moves:
-        for value in move.operands:
-            window.setdefault(value, len(window))
+    values = op.window
+    window = {value: i for i, value in enumerate(values)}
     moves = tuple(
         Move(
             window[move.source],
@@ -274,8 +273,8 @@ def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:
         )
         for move in op.moves
     )
-    sizes = tuple(buffer_of(value).size for value in window)
-    return Phase(moves, sizes), list(window)
+    sizes = tuple(buffer_of(value).size for value in values)
+    return Phase(moves, sizes), values
 
 
 def write_schedule(machine: Machine, op: PhaseOp) -> list[tuple[SSAValue, SSAValue]]:
@@ -290,7 +289,7 @@ def write_schedule(machine: Machine, op: PhaseOp) -> list[tuple[SSAValue, SSAVal
     op.set_schedule(found.numbers, found.rows)
     pairs = [(window[read], window[written]) for read, written in found.together]
     for read, written in pairs:
-        if storage(read) is storage(written):
+        if storage_of(read) is storage_of(written):
             fail(
                 op,
                 f'phase "{op.phase_name.data}" reads'
@@ -299,14 +298,6 @@ def write_schedule(machine: Machine, op: PhaseOp) -> list[tuple[SSAValue, SSAVal
                 " are the same bytes",
             )
     return pairs
-
-
-def storage(value: SSAValue) -> BufferOp:
-    """The buffer in which this one lies, and which lies in no other."""
-    buffer = buffer_of(value)
-    while buffer.alias is not None:
-        buffer = buffer_of(buffer.alias)
-    return buffer
 
 
 @dataclass(frozen=True)
@@ -327,6 +318,6 @@ class ScheduleExchangePass(ModulePass):
             known.update(frozenset(pair) for pair in new)
             if new:
                 reason = f"{phase.phase_name.data} reads one and writes the other"
-                apart = ApartOp(new, reason, location=locate(phase))
+                apart = ApartOp(new, reason, location=carried_location(phase))
                 program.declare(apart)
         set_rung(op, 5)

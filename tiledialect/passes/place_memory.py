@@ -1,0 +1,374 @@
+"""Placement: one address for every buffer, the same on all its tiles.
+
+Reads   buffers, aliases, apart pairs, the calls' needs, the row bytes of the phases.
+Writes  the address of every buffer, and memory.map with what was found.
+Holds   buffers alive in one step of one tile share no byte; alignment, regions and
+        apart pairs are kept; the footprint, support included, is within the budget;
+        no buffer of an exchange shares a memory element with the rows.
+Fails   when memory does not suffice (not enough bytes, or not in one piece), or when a
+        buffer is asked to be two things at once.
+
+Method: tiles that hold the same buffers are one class; what a codelet needs becomes
+alignment, region and pairs of the buffers it is given; the solver does the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from tiledialect.codelets import Need, needs
+from tiledialect.diagnostics import (
+    Infeasible,
+    Stopped,
+    TileError,
+    fail,
+)
+from tiledialect.dialects.buffers import BufferOp, storage_of
+from tiledialect.dialects.codelet import RunOp
+from tiledialect.dialects.exchange import PhaseOp
+from tiledialect.dialects.memory import MapOp, ProgramOp
+from tiledialect.dialects.module_attributes import (
+    budget_of,
+    machine_of,
+    require_rung,
+    reserve_of,
+    set_rung,
+    the_program,
+)
+from tiledialect.dialects.support import Support, support_of
+from tiledialect.dialects.syntax import carried_location, integer
+from tiledialect.layout import WORD_BYTES
+from tiledialect.machine import Machine
+from tiledialect.placement.problem import Placement, PlacementError, Problem
+from tiledialect.placement.solve import place
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+# What buffers need
+
+
+@dataclass
+class Demands:
+    """The buffers of a program and what each needs; buffers go by their position."""
+
+    buffers: list[BufferOp]
+    align: list[int]
+    region: list[str]
+    exchanged: list[bool]
+    apart: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def number(self, value: SSAValue) -> int:
+        return self._numbers[value]
+
+    def __post_init__(self) -> None:
+        self._numbers: dict[SSAValue, int] = {
+            buffer.result: i for i, buffer in enumerate(self.buffers)
+        }
+
+    def take(self, call: RunOp, value: SSAValue, offset: int, need: Need) -> None:
+        """Add what a call needs of an operand that begins `offset` bytes in."""
+        i = self.number(value)
+        name = self.buffers[i].buffer_name.data
+        if offset % need.align:
+            fail(
+                call,
+                f'{call.family.data} needs "{name}" aligned to {need.align} bytes,'
+                f" its view begins at byte {offset}",
+            )
+        self.align[i] = lcm(self.align[i], need.align)
+        if "any" in (self.region[i], need.region) or self.region[i] == need.region:
+            self.region[i] = need.region if self.region[i] == "any" else self.region[i]
+            return
+        fail(
+            call,
+            f'{call.family.data} needs "{name}" in {need.region} memory,'
+            f" the buffer is for {self.region[i]} memory",
+        )
+
+
+def demands_of(machine: Machine, program: ProgramOp) -> Demands:
+    """What the program asks of its buffers, and what its steps need of them."""
+    buffers = program.buffers
+    demands = Demands(
+        buffers,
+        [buffer.align.value.data for buffer in buffers],
+        [buffer.region.data for buffer in buffers],
+        [False] * len(buffers),
+    )
+    for apart in program.aparts:
+        for left, right in apart.pairs:
+            demands.apart.append((demands.number(left), demands.number(right)))
+    for step in program.steps:
+        for op in step.regions[0].block.ops:
+            if isinstance(op, RunOp):
+                _take_call(demands, machine, op)
+            elif isinstance(step, PhaseOp):
+                for value in op.operands:
+                    i = demands.number(value)
+                    demands.exchanged[i] = True
+                    demands.align[i] = lcm(demands.align[i], WORD_BYTES)
+    return demands
+
+
+def _take_call(demands: Demands, machine: Machine, call: RunOp) -> None:
+    """A codelet's needs, on the buffers of one call. A map may work in place."""
+    need = needs(machine, call.family.data)
+    inputs, outputs = list(call.inputs), list(call.outputs)
+    views = call.views.data
+    for i, value in enumerate(inputs):
+        demands.take(call, value, views[i].offset, need.input(i))
+    for i, value in enumerate(outputs):
+        demands.take(call, value, views[len(inputs) + i].offset, need.outputs[i])
+    for i, j in need.apart:
+        if i >= len(inputs) or j >= len(outputs):
+            continue
+        in_place = storage_of(inputs[i]) is storage_of(outputs[j])
+        if call.family.data == "matmul" or not in_place:
+            pair = demands.number(inputs[i]), demands.number(outputs[j])
+            demands.apart.append(pair)
+
+
+# The problem
+
+
+def tile_classes(machine: Machine, buffers: list[BufferOp]) -> tuple[Bools, Ints]:
+    """Classes of tiles that hold the same buffers, (buffers, classes), and the first
+    tile of each class."""
+    held = np.zeros((machine.tiles, len(buffers)), np.bool_)
+    for i, buffer in enumerate(buffers):
+        held[buffer.tile_set.array(), i] = True
+    classes, first = np.unique(held, axis=0, return_index=True)
+    order = np.argsort(first)
+    return classes[order].T.copy(), first[order].astype(np.int64)
+
+
+def region_range(machine: Machine, region: str) -> tuple[int, int]:
+    """The first longest stretch of memory of that kind."""
+    best, start, address = (0, 0), 0, 0
+    for part in machine.memory.regions:
+        fits = {
+            "any": True,
+            "interleaved": part.interleaved,
+            "executable": part.executable,
+        }[region]
+        if not fits:
+            start = address + part.bytes
+        address += part.bytes
+        if address - start > best[1] - best[0]:
+            best = (start, address)
+    return best
+
+
+def placement_problem(
+    machine: Machine,
+    demands: Demands,
+    support: Support,
+    classes: Bools,
+    limit: int,
+    reserve: int,
+) -> Problem:
+    """The problem: tensors above the support, within `limit` bytes together with it."""
+    memory = machine.memory
+    bottom = memory.fixed_bytes + support.bytes
+    top = memory.bytes - memory.tail_bytes - reserve
+    edges = np.array(machine.element_edges(), np.int64)
+    rows_end = memory.fixed_bytes + support.rows
+    above_rows = int(edges[np.searchsorted(edges, rows_end)])
+    buffers = demands.buffers
+    ranges = [region_range(machine, region) for region in demands.region]
+    low = np.array([max(first, bottom) for first, _ in ranges], np.int64)
+    if support.rows:  # rows are fetched while words arrive
+        low[demands.exchanged] = np.maximum(low[demands.exchanged], above_rows)
+    aliases = [
+        (i, demands.number(buffer.alias), buffer.alias_offset.value.data)
+        for i, buffer in enumerate(buffers)
+        if buffer.alias is not None and buffer.alias_offset is not None
+    ]
+    pairs = dict.fromkeys(demands.apart)
+    return Problem(
+        names=tuple(buffer.buffer_name.data for buffer in buffers),
+        bytes=np.array([buffer.size for buffer in buffers], np.int64),
+        lifetimes=tuple(buffer.lifetime for buffer in buffers),
+        align=np.array(demands.align, np.int64),
+        low=low,
+        high=np.array([min(end, top) for _, end in ranges], np.int64),
+        pinned=np.full(len(buffers), -1, np.int64),
+        classes=classes,
+        apart=np.array(list(pairs), np.int64).reshape(-1, 2),
+        element_edges=edges,
+        aliases=tuple(aliases),
+        footprint_limit=limit - support.bytes,
+    )
+
+
+# What was found
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Distinct bytes that live buffers take, by step, and the class that has most."""
+
+    bytes: Ints  # (steps,)
+    tile_class: Ints  # (steps,)
+
+
+def live_peaks(problem: Problem, addresses: Ints, steps: int) -> Peaks:
+    """The live bytes of every step on the class that has most."""
+    alive = np.zeros((len(problem.names), steps), np.bool_)
+    for i, lifetime in enumerate(problem.lifetimes):
+        for first, end in lifetime:
+            alive[i, first:end] = True
+    table = np.array(
+        [
+            _covered(addresses[held], problem.bytes[held], alive[held])
+            for held in problem.classes.T
+        ]
+    ).reshape(-1, steps)
+    if not table.size:
+        return Peaks(np.zeros(steps, np.int64), np.zeros(steps, np.int64))
+    return Peaks(table.max(axis=0), table.argmax(axis=0))
+
+
+def _covered(address: Ints, size: Ints, alive: Bools) -> Ints:
+    """Distinct bytes of the ranges alive, for each column of `alive`."""
+    order = np.argsort(address, kind="stable")
+    first, end = address[order][:, None], (address + size)[order][:, None]
+    reach = np.where(alive[order], end, 0)
+    before = np.zeros_like(reach)
+    before[1:] = np.maximum.accumulate(reach, axis=0)[:-1]
+    return np.maximum(reach - np.maximum(first, before), 0).sum(axis=0)
+
+
+def largest_alive(problem: Problem, step: int, tile_class: int) -> str:
+    """The three largest buffers of a class alive in a step, with their bytes."""
+    alive = [
+        i
+        for i, lifetime in enumerate(problem.lifetimes)
+        if problem.classes[i, tile_class]
+        and any(first <= step < end for first, end in lifetime)
+    ]
+    children = {child for child, _, _ in problem.aliases}
+    alive = sorted(set(alive) - children, key=lambda i: (-int(problem.bytes[i]), i))
+    return ", ".join(f'"{problem.names[i]}" {problem.bytes[i]}' for i in alive[:3])
+
+
+KINDS: dict[str, type[TileError]] = {"infeasible": Infeasible, "stopped": Stopped}
+
+
+def refusal(
+    problem: Problem, found: Placement, support: Support, limit: int, tile: int
+) -> str:
+    """Why there is no placement, in one line."""
+    step, tile_class = found.live_peak_step, found.live_peak_class
+    need = found.live_peak + support.bytes
+    where = f"tile {tile} needs {need} bytes in step {step}, support {support.bytes}"
+    largest = largest_alive(problem, step, tile_class)
+    if need > limit:
+        why = f"not enough bytes: {where} included, the limit is {limit}"
+    else:
+        why = f"{where} included, within the limit {limit}, but {_plain(found)}"
+    return f"{why}; largest there: {largest}"
+
+
+def _plain(found: Placement) -> str:
+    """The solver's reason without the number of a class, which users do not know."""
+    return found.reason.replace(f" of class {found.live_peak_class}", "")
+
+
+def _map(
+    program: ProgramOp, found: Placement, peaks: Peaks, support: Support, limit: int
+) -> MapOp:
+    live = peaks.bytes + support.bytes
+    step = int(live.argmax()) if live.size else 0
+    numbers = {
+        "footprint": found.footprint + support.bytes,
+        "limit": limit,
+        "support": support.bytes,
+        "code": support.code,
+        "program": support.program,
+        "row_bytes": support.rows,
+        "profile": support.profile,
+        "live_peak": int(live.max(initial=support.bytes)),
+        "peak_step": step,
+    }
+    status = "minimal" if found.status == "minimal" else "fits"
+    return MapOp(numbers, live.tolist(), status, location=carried_location(program))
+
+
+def limit_of(module: ModuleOp, machine: Machine) -> int:
+    """Bytes of footprint that a tile may have."""
+    usable = machine.max_bytes - reserve_of(module)
+    budget = budget_of(module)
+    return usable if budget is None else min(budget, usable)
+
+
+def check_support(
+    program: ProgramOp, machine: Machine, support: Support, limit: int
+) -> None:
+    """Refuses a support that is larger than the limit or than executable memory."""
+    if support.bytes > limit:
+        fail(
+            program,
+            f"the support takes {support.bytes} bytes (rows {support.rows}, code"
+            f" {support.code}, program {support.program}, profile {support.profile};"
+            f" reservation {machine.memory.support_bytes}), the limit is {limit}",
+        )
+    room = region_range(machine, "executable")[1] - machine.memory.fixed_bytes
+    if support.bytes > room:
+        fail(
+            program,
+            f"the support takes {support.bytes} bytes, executable memory has {room}",
+        )
+
+
+def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
+    """Give every buffer its address, and the program its map."""
+    machine, limit = machine_of(module), limit_of(module, machine_of(module))
+    support = support_of(machine, program)
+    check_support(program, machine, support, limit)
+    demands = demands_of(machine, program)
+    classes, first_tiles = tile_classes(machine, demands.buffers)
+    reserve = reserve_of(module)
+    problem = placement_problem(machine, demands, support, classes, limit, reserve)
+    try:
+        found = place(problem, minimise=minimise)
+    except PlacementError as error:
+        fail(_first(program, demands, error.buffers), str(error))
+    if found.status in KINDS:
+        tile = int(first_tiles[found.live_peak_class])
+        message = refusal(problem, found, support, limit, tile)
+        fail(_first(program, demands, found.buffers), message, KINDS[found.status])
+    for buffer, address in zip(demands.buffers, found.addresses, strict=True):
+        buffer.address = integer(int(address))
+    peaks = live_peaks(problem, found.addresses, program.step_count)
+    program.declare(_map(program, found, peaks, support, limit))
+
+
+def _first(
+    program: ProgramOp, demands: Demands, buffers: tuple[int, ...]
+) -> ProgramOp | BufferOp:
+    return demands.buffers[buffers[0]] if buffers else program
+
+
+@dataclass(frozen=True)
+class PlaceMemoryPass(ModulePass):
+    """Gives every buffer an address; `minimise` looks for the smallest footprint."""
+
+    name = "place-memory"
+
+    minimise: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_rung(op, self.name, 5)
+        place_program(op, the_program(op, ProgramOp), self.minimise)
+        set_rung(op, 6)
