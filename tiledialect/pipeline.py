@@ -2,6 +2,10 @@
 
 Everything here is data. A module is imported when its pass, target or dialect is first
 used, so that starting a command costs nothing for what it does not run.
+
+No pass here uses xDSL's greedy pattern rewriter: by default it erases every operation
+without uses and without side effects, whatever the pattern was for. xDSL's own passes
+are not registered for the same reason.
 """
 
 from __future__ import annotations

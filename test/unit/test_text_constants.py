@@ -131,6 +131,17 @@ def test_what_is_no_constant_is_an_error_in_its_place(text: str, error: str) -> 
     assert error in message
 
 
+def test_arrays_of_floats_read_back() -> None:
+    text = "array<f32: 1.000000e+00, 0x7f800000, -2.500000e+00>"
+    module = parse_module(make_context(), f"module attributes {{a = {text}}} {{}}", "t")
+    assert text in print_module(module)
+    again = parse_module(make_context(), print_module(module), "t")
+    assert again.attributes == module.attributes
+    assert "array<i8: 1, -2>" in print_module(
+        parse_module(make_context(), "module attributes {a = array<i8: 1, -2>} {}", "t")
+    )
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_every_float_is_printed_as_it_reads(name: str) -> None:
     """All bit patterns of 8-bit types, and a sample of the others."""

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
     ComplexType,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
@@ -24,6 +25,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+_COLON = MLIRTokenKind.COLON
 
 LARGEST_CONSTANT_BYTES = 1 << 30
 """A constant larger than any machine's memory is refused before it is allocated."""
@@ -154,6 +158,21 @@ class DenseParser(Parser):
         if text.startswith("-") or bits.bit_length() > type.bitwidth:
             self.raise_error(f"{text} is not the bits of an {type}", element.span)
         return bits.to_bytes(type.compile_time_size, "little")
+
+    def _parse_builtin_densearray_attr(self) -> DenseArrayBase | None:
+        here = self.pos
+        self.parse_punctuation("<", " in dense array")
+        type = self.parse_optional_type()
+        if not isinstance(type, AnyFloat) or self._current_token.kind != _COLON:
+            self._resume_from(here)
+            return super()._parse_builtin_densearray_attr()
+        self.parse_punctuation(":", " in dense array")
+        elements = self.parse_comma_separated_list(
+            self.Delimiter.NONE, self._parse_tensor_literal_element
+        )
+        self.parse_punctuation(">", " in dense array")
+        data = self._float_bytes(elements, type)
+        return DenseArrayBase(type, BytesAttr(data))
 
 
 def _is_hexadecimal(element: Element) -> bool:
