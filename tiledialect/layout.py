@@ -197,6 +197,10 @@ class Layout:
         return prod(group.count for group in self.spread)
 
     @property
+    def replica_count(self) -> int:
+        return prod(group.count for group in self.replicas)
+
+    @property
     def tile_bytes(self) -> int:
         """Bytes that a tile sets aside: a block, or its run of a spread block."""
         if not self.spread:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tiledialect.byte_runs import Runs, byte_runs, outer_sum, sort_order, spread_places
 from tiledialect.layout import WORD_BYTES, round_up
+from tiledialect.own_piece import OwnPiece, own_piece
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,35 +86,6 @@ class Transfers:
         return np.bincount(self.source, minlength=tiles).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class OwnPiece:
-    """The partials that lie on their own destination tile and are not moved.
-
-    Partial (tile - first) // stride % count of a tile's elements is its own. It begins
-    at byte own_offset[i] of the source buffer of tile own_tiles[i] (ascending), and has
-    the strides of the source block there; those of the destination, if that is spread.
-    """
-
-    first: int
-    stride: int
-    count: int
-    own_tiles: Ints
-    own_offset: Ints
-
-    @property
-    def own(self) -> Ints:
-        """The number of each own tile's own partial."""
-        return (self.own_tiles - self.first) // self.stride % self.count
-
-    @property
-    def offset_step(self) -> int | None:
-        """Bytes s with own_offset = own * s on all tiles, or None where none is."""
-        own = self.own
-        moved = np.flatnonzero(own)
-        step = int(self.own_offset[moved[0]] // own[moved[0]]) if moved.size else 0
-        return step if np.array_equal(own * step, self.own_offset) else None
-
-
 def relayout(source: Layout, destination: Layout) -> Transfers:
     """The transfers that fill the destination's buffers from the source's.
 
@@ -140,7 +112,7 @@ def stack_partials(
     if source.partial is None:
         raise ValueError("a stack needs partial sums, its source has none")
     runs = byte_runs(source, destination)
-    own = _own_piece(runs, source, destination)
+    own = own_piece(runs, source, destination)
     stacked = _stacked(runs, source.partial, own, destination.tile_bytes)
     return _transfers(stacked, source, destination), own
 
@@ -172,52 +144,6 @@ def _check_elements(source: Layout, destination: Layout) -> None:
         )
     if destination.partial is not None:
         raise ValueError("nothing can be moved into partial sums")
-
-
-# Partial sums
-
-
-def _own_piece(runs: Runs, source: Layout, destination: Layout) -> OwnPiece | None:
-    """Which partial each destination tile holds itself, where all may keep it."""
-    group = source.partial
-    assert group is not None
-    stride = group.stride if group.count > 1 else 1
-    if replica_offsets(destination).size > 1 or stride < 1:
-        return None
-    own = (runs.destination - source.first) // stride % group.count
-    held_by = runs.destination - runs.source - own * stride
-    if not np.isin(held_by, replica_offsets(source)).all():
-        return None
-    order = sort_order((runs.destination, runs.destination_offset))
-    tiles, at, number = np.unique(
-        runs.destination[order], return_index=True, return_inverse=True
-    )
-    delta = (runs.source_offset - runs.destination_offset)[order]
-    if destination.spread:
-        lies_whole = np.array_equal(delta[at][number], delta)
-    else:
-        lies_whole = not source.spread and _boxes_lie_in(source, destination)
-    if not lies_whole:
-        return None
-    return OwnPiece(source.first, stride, group.count, tiles, delta[at])
-
-
-def _boxes_lie_in(source: Layout, destination: Layout) -> bool:
-    """Each destination block has, inside the source block, the source's own strides."""
-    if source.shape != destination.shape:
-        return False
-    for axis in range(len(source.shape)):
-        if destination.block_extent(axis) > source.block_extent(axis):
-            return False
-        offsets = source.axis_offsets(axis)
-        _, inner = source.axis_blocks(axis)
-        _, local = destination.axis_blocks(axis)
-        begin = np.arange(offsets.size) - local
-        from_begin = np.zeros(source.block_extent(axis), dtype=np.int64)
-        from_begin[inner] = offsets
-        if not np.array_equal(offsets - offsets[begin], from_begin[local]):
-            return False
-    return True
 
 
 def _stacked(runs: Runs, group: Group, own: OwnPiece | None, slot_bytes: int) -> Runs:
