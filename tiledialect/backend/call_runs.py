@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiledialect.layout import Layout
-from tiledialect.relayout import element_places, relayout, stack_partials
+from tiledialect.padding import padding_runs
+from tiledialect.relayout import relayout, stack_partials
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -50,38 +51,16 @@ def copy_runs(source: Layout, destination: Layout, stack: bool) -> CopyRuns:
     )
 
 
-def fill_runs(layout: Layout, tiles: Ints, *, whole: bool) -> FillRuns:
-    """The padding of each tile's block, or all of it; a tile that holds no element has
-    nothing but padding."""
-    size = layout.tile_bytes
+def fill_runs(
+    layout: Layout, tiles: Ints, *, whole: bool, axis: int | None = None
+) -> FillRuns:
+    """The padding of each tile's block (behind its extent of `axis` only, if given),
+    or with `whole` all of the block."""
     if whole:
-        count = np.full(tiles.size, size, np.int64)
+        count = np.full(tiles.size, layout.tile_bytes, np.int64)
         return FillRuns(tiles, np.zeros_like(count), count)
-    padding = ~element_bytes(layout, tiles)
-    edges = np.zeros((tiles.size, size + 2), np.bool_)
-    edges[:, 1:-1] = padding
-    row, at = np.nonzero(edges[:, 1:] != edges[:, :-1])  # ends alternate with starts
-    return FillRuns(tiles[row[::2]], at[::2], at[1::2] - at[::2])
-
-
-def element_bytes(layout: Layout, tiles: Ints) -> Bools:
-    """(tiles, bytes) which bytes of their blocks hold elements."""
-    tile, offset = element_places(layout)
-    holders, row = np.unique(tile, return_inverse=True)
-    held = np.zeros((holders.size, layout.tile_bytes), np.bool_)
-    for byte in range(layout.element_bytes):
-        held[row.ravel(), offset + byte] = True
-    groups = (
-        layout.replicas
-        if layout.partial is None
-        else (
-            *layout.replicas,
-            layout.partial,
-        )
+    padding = padding_runs(layout, axis)
+    chosen = np.isin(padding.tiles, tiles)
+    return FillRuns(
+        padding.tiles[chosen], padding.offset[chosen], padding.bytes[chosen]
     )
-    result = np.zeros((tiles.size, layout.tile_bytes), np.bool_)
-    for more in layout.tile_groups(groups):
-        at = np.searchsorted(holders + more, tiles)
-        found = np.append(holders + more, -1)[at] == tiles
-        result[found] = held[at[found]]
-    return result

@@ -234,7 +234,8 @@ def _copy(op: CopyOp) -> Moves:
 
 def _fill(op: FillOp) -> Moves:
     tiles = op.tiles.data.array()
-    runs = fill_runs(op.layout.data, tiles, whole=op.whole is not None)
+    axis = None if op.axis is None else op.axis.value.data
+    runs = fill_runs(op.layout.data, tiles, whole=op.whole is not None, axis=axis)
     destination = runs.destination + address_of(op.buffer)
     return Moves("fill", runs.tile, runs.tile[:0], destination, runs.bytes)
 

@@ -9,8 +9,6 @@ digits of an index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import (
     I64,
@@ -21,11 +19,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Data, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -34,13 +31,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tiledialect.dialects.buffers import (
-    BufferOp,
     BufferType,
     TilesAttr,
     buffer_of,
@@ -52,116 +48,24 @@ from tiledialect.dialects.layout_attribute import LayoutAttr
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.relayout import RelayoutOp
 from tiledialect.dialects.syntax import (
-    LARGEST,
-    Strides,
     finish,
     integer,
     integers,
     optional_text,
     parse_count,
-    parse_optional_count,
-    parse_strides,
     print_end,
-    strides_text,
 )
-from tiledialect.formats import FORMATS
+from tiledialect.dialects.views import (
+    View,
+    ViewsAttr,
+    check_view,
+    named_view_text,
+    parse_named_view,
+)
 from tiledialect.layout import Layout
 from tiledialect.tiles import TileSet
 
 FAMILIES = ("matmul", "map", "reduce", "sum")
-
-
-@dataclass(frozen=True)
-class View:
-    """Where the elements of an operand lie in its buffer.
-
-    `axes` has for each dimension of the call the (count, bytes) of its digits,
-    outermost first; () where the operand lacks the dimension.
-    """
-
-    format: str
-    axes: tuple[Strides, ...]
-    offset: int = 0
-    scale: int = 0
-
-    def end(self, extents: Sequence[int]) -> int:
-        """One past the last byte that indices below `extents` can reach."""
-        if 0 in extents:
-            return self.offset
-        last = 0
-        for digits, extent in zip(self.axes, extents, strict=True):
-            inner = prod(count for count, _ in digits[1:])
-            for position, (count, stride) in enumerate(digits):
-                most = count if position else min(count, (extent - 1) // inner + 1)
-                last += (most - 1) * stride
-        return self.offset + last + FORMATS[self.format].bytes
-
-
-@irdl_attr_definition
-class ViewsAttr(Data[tuple[View, ...]]):
-    """One view an operand: `#codelet.views<f16 at 64 {[], [81:32], [6:512, 32:1]}>`."""
-
-    name = "codelet.views"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[View, ...]:
-        angle = parser.Delimiter.ANGLE
-        return tuple(
-            parser.parse_comma_separated_list(angle, lambda: _parse_view(parser))
-        )
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string("<" + ", ".join(map(_view_text, self.data)) + ">")
-
-
-def _parse_format(parser: AttrParser) -> tuple[str, int, int]:
-    """`f8E4M3FNUZ scale -2 at 64`: format, scale and offset."""
-    start = parser.pos
-    format = parser.parse_identifier()
-    if format not in FORMATS:
-        known = ", ".join(FORMATS)
-        parser.raise_error(f"format '{format}' is none of {known}", start, parser.pos)
-    scale = 0
-    if parser.parse_optional_keyword("scale"):
-        scale = parse_count(parser, -LARGEST)
-    return format, scale, parse_optional_count(parser, "at", 0)
-
-
-def _format_text(view: View) -> str:
-    scale = f" scale {view.scale}" if view.scale else ""
-    offset = f" at {view.offset}" if view.offset else ""
-    return f"{view.format}{scale}{offset}"
-
-
-def _parse_view(parser: AttrParser) -> View:
-    format, scale, offset = _parse_format(parser)
-    axes = parser.parse_comma_separated_list(
-        parser.Delimiter.BRACES, lambda: parse_strides(parser)
-    )
-    return View(format, tuple(axes), offset, scale)
-
-
-def _view_text(view: View) -> str:
-    return f"{_format_text(view)} {{{', '.join(map(strides_text, view.axes))}}}"
-
-
-def _parse_named_view(parser: AttrParser, dims: Sequence[str]) -> View:
-    """A view whose digits stand behind the names of their dimensions."""
-    format, scale, offset = _parse_format(parser)
-    axes: dict[str, Strides] = {}
-    while (name := parser.parse_optional_keyword_in(dims)) is not None:
-        axes[name] = parse_strides(parser)
-    return View(format, tuple(axes.get(dim, ()) for dim in dims), offset, scale)
-
-
-def _named_view_text(view: View, dims: Sequence[str]) -> str:
-    words = [_format_text(view)]
-    words += [
-        f"{dim} {strides_text(digits)}"
-        for dim, digits in zip(dims, view.axes, strict=False)
-        if digits
-    ]
-    return " ".join(words)
 
 
 @irdl_op_definition
@@ -232,7 +136,7 @@ class RunOp(IRDLOperation):
                 f"{len(self.operands)} operands have {len(self.views.data)} views"
             )
         for value, view in self.operand_views:
-            _check_view(buffer_of(value), view, names, extents)
+            check_view(buffer_of(value), view, names, extents)
 
     @classmethod
     def parse(cls, parser: Parser) -> RunOp:
@@ -271,7 +175,7 @@ class RunOp(IRDLOperation):
         for position, (value, view) in enumerate(operands):
             printer.print_string(",\n " if position else "")
             printer.print_ssa_value(value)
-            printer.print_string(f": {_named_view_text(view, list(self.domain))}")
+            printer.print_string(f": {named_view_text(view, list(self.domain))}")
         printer.print_string(")")
 
 
@@ -283,32 +187,9 @@ def _parse_operands(parser: Parser, dims: Sequence[str]) -> list[tuple[SSAValue,
     def operand() -> tuple[SSAValue, View]:
         value = parse_buffer(parser)
         parser.parse_punctuation(":")
-        return value, _parse_named_view(parser, dims)
+        return value, parse_named_view(parser, dims)
 
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand)
-
-
-def _check_view(
-    buffer: BufferOp, view: View, names: Sequence[str], extents: Sequence[int]
-) -> None:
-    name = buffer.buffer_name.data
-    check_word("format", view.format, FORMATS)
-    if len(view.axes) != len(extents):
-        raise VerifyException(
-            f'the view of "{name}" has {len(view.axes)} axes for {len(extents)}'
-            " dimensions"
-        )
-    for dim, digits, extent in zip(names, view.axes, extents, strict=True):
-        if digits and prod(count for count, _ in digits) < extent:
-            raise VerifyException(
-                f'the view of "{name}" has {prod(c for c, _ in digits)} indices along'
-                f" {dim}, whose extent is {extent}"
-            )
-    if view.offset < 0 or view.end(extents) > buffer.size:
-        raise VerifyException(
-            f'the view of "{name}" reaches byte {view.end(extents)}, the buffer has'
-            f" {buffer.size}"
-        )
 
 
 @irdl_op_definition
@@ -320,12 +201,17 @@ class CopyOp(RelayoutOp):
 
 @irdl_op_definition
 class FillOp(IRDLOperation):
-    """Zeros in the padding of each tile's block; with `whole` in all of the block."""
+    """Zeros in the padding of each tile's block.
+
+    With `axis` only behind the block's own extent along that axis, which is what a
+    matmul reads beyond its true depth; with `whole` in all of the block.
+    """
 
     name = "codelet.fill"
     buffer = operand_def(BufferType)
     tiles = prop_def(TilesAttr)
     layout = prop_def(LayoutAttr)
+    axis = opt_prop_def(IntegerAttr[I64])
     whole = opt_prop_def(UnitAttr)
     loc_text = opt_prop_def(StringAttr)
 
@@ -335,6 +221,7 @@ class FillOp(IRDLOperation):
         tiles: TileSet,
         layout: Layout,
         *,
+        axis: int | None = None,
         whole: bool = False,
         location: str | None = None,
     ) -> None:
@@ -343,27 +230,42 @@ class FillOp(IRDLOperation):
             properties={
                 "tiles": TilesAttr(tiles),
                 "layout": LayoutAttr(layout),
+                "axis": None if axis is None else integer(axis),
                 "whole": UnitAttr() if whole else None,
                 "loc_text": optional_text(location),
             },
         )
 
     def verify_(self) -> None:
-        check_block(buffer_of(self.buffer), self.layout.data)
+        layout = self.layout.data
+        check_block(buffer_of(self.buffer), layout)
+        if self.axis is not None and self.whole is not None:
+            raise VerifyException("a fill is whole or along an axis, not both")
+        if self.axis is not None and not 0 <= self.axis.value.data < len(layout.shape):
+            raise VerifyException(
+                f"axis {self.axis.value.data} is none of the layout's"
+                f" {len(layout.shape)}"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> FillOp:
         whole = parser.parse_optional_keyword("whole") is not None
         buffer = parse_buffer(parser)
+        axis = None
+        if parser.parse_optional_keyword("axis"):
+            axis = parse_count(parser)
         parser.parse_keyword("on")
         tiles = TilesAttr.parse_parameter(parser)
         parser.parse_punctuation(":")
         layout = LayoutAttr.parse_parameter(parser)
-        return finish(FillOp(buffer, tiles, layout, whole=whole), parser)
+        op = FillOp(buffer, tiles, layout, axis=axis, whole=whole)
+        return finish(op, parser)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.whole is None else " whole ")
         printer.print_ssa_value(self.buffer)
+        if self.axis is not None:
+            printer.print_string(f" axis {self.axis.value.data}")
         printer.print_string(" on ")
         self.tiles.print_parameter(printer)
         printer.print_string(" : ")

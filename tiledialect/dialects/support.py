@@ -14,7 +14,6 @@ from tiledialect.codelets import code_bytes
 from tiledialect.dialects.codelet import CopyOp, FillOp, RunOp
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
-from tiledialect.dialects.module_attributes import plain_value
 from tiledialect.machine import Machine
 from tiledialect.rows import control_words
 
@@ -33,7 +32,7 @@ class Support:
 def support_of(machine: Machine, program: ProgramOp) -> Support:
     """The support of a program: rows of its fullest tile, codelets used, steps."""
     families: set[str] = set()
-    chains: set[str] = set()
+    chains: set[object] = set()
     row_words = np.zeros(machine.tiles, np.int64)
     steps = program.steps
     for step in steps:
@@ -68,7 +67,6 @@ def family_of(call: object) -> str:
             return ""
 
 
-def chain_of(call: RunOp) -> str:
-    """The functions and formats of a map: what its code is made for."""
-    stages = plain_value(call.parameters).get("stages", [])
-    return "+".join(f"{s.get('function')}:{s.get('format')}" for s in stages)
+def chain_of(call: RunOp) -> object:
+    """What the code of a map is made for: its stages, and the format they start in."""
+    return call.parameters.data.get("stages"), call.views.data[0].format

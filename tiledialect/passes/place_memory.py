@@ -31,7 +31,7 @@ from tiledialect.diagnostics import (
     TileError,
     fail,
 )
-from tiledialect.dialects.buffers import BufferOp, storage_of
+from tiledialect.dialects.buffers import BufferOp
 from tiledialect.dialects.codelet import RunOp
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import MapOp, ProgramOp
@@ -121,7 +121,7 @@ def demands_of(machine: Machine, program: ProgramOp) -> Demands:
 
 
 def _take_call(demands: Demands, machine: Machine, call: RunOp) -> None:
-    """A codelet's needs, on the buffers of one call. A map may work in place."""
+    """A codelet's needs, on the buffers of one call."""
     need = needs(machine, call.family.data)
     inputs, outputs = list(call.inputs), list(call.outputs)
     views = call.views.data
@@ -130,11 +130,11 @@ def _take_call(demands: Demands, machine: Machine, call: RunOp) -> None:
     for i, value in enumerate(outputs):
         demands.take(call, value, views[len(inputs) + i].offset, need.outputs[i])
     for i, j in need.apart:
-        if i >= len(inputs) or j >= len(outputs):
-            continue
-        in_place = storage_of(inputs[i]) is storage_of(outputs[j])
-        if call.family.data == "matmul" or not in_place:
+        if i < len(inputs) and j < len(outputs):
             pair = demands.number(inputs[i]), demands.number(outputs[j])
+            if pair[0] == pair[1]:
+                name = demands.buffers[pair[0]].buffer_name.data
+                fail(call, f'{call.family.data} cannot work in place on "{name}"')
             demands.apart.append(pair)
 
 

@@ -18,6 +18,7 @@
 // CHECK-NEXT: : <[16] bytes 1 partial 2 step 1>
 // CHECK-NEXT: to <[16] bytes 1 spread [2 step 1]>
 // CHECK-NEXT: codelet.fill %y on <2, 3> : <[3, 5] bytes 2>
+// CHECK-NEXT: codelet.fill %y axis 1 on <2, 3> : <[3, 5] bytes 2>
 // CHECK-NEXT: codelet.fill whole %y on <2> : <[3, 5] bytes 2> from "f.mlir":6:1
 // CHECK-NEXT: } from "f.mlir":3:8
 memory.program @main {
@@ -33,6 +34,7 @@ memory.program @main {
     codelet.copy %x to %y : <[16] bytes 1> to <[4, 4] bytes 1 order [1, 0]> from "f.mlir":5:8
     codelet.copy %x to %y staging %w stack : <[16] bytes 1 partial 2 step 1> to <[16] bytes 1 spread [2 step 1]>
     codelet.fill %y on <2, 3> : <[3, 5] bytes 2>
+    codelet.fill %y axis 1 on <2, 3> : <[3, 5] bytes 2>
     codelet.fill whole %y on <2> : <[3, 5] bytes 2> from "f.mlir":6:1
   } from "f.mlir":3:8
 }
