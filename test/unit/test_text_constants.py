@@ -80,6 +80,8 @@ def error_of(text: str) -> str:
         ("dense<[1, -2]> : tensor<2xi8>", "01fe"),
         ("dense<255> : tensor<2xi8>", "ffff"),
         ("dense<0x10> : tensor<1xi32>", "10000000"),
+        ("dense<7> : tensor<1xindex>", "0700000000000000"),
+        ("dense<(1, -2)> : tensor<2xcomplex<i8>>", "01fe01fe"),
         ("dense<> : tensor<0xf32>", ""),
         ("dense<[[], []]> : tensor<2x0xf32>", ""),
         ("dense<1.0> : tensor<0x4xf32>", ""),

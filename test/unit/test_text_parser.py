@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FusedLoc,
     ModuleOp,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 
@@ -248,6 +250,15 @@ def test_symbols_of_any_text_round_trip() -> None:
     )
     assert r'@"model v1/\CE\BB"' in text
     assert print_module(parse(text)) == text
+
+
+def test_strings_round_trip_and_bytes_stay_bytes() -> None:
+    text = r'module attributes {a = "\C3\A9\0A", b = "\FF"} {}'
+    module = parse(text)
+    assert module.attributes["a"] == StringAttr("é\n")
+    assert module.attributes["b"] == BytesAttr(b"\xff")
+    again = parse(print_module(module))
+    assert again.attributes == module.attributes
 
 
 def test_line_ends_do_not_matter() -> None:

@@ -62,7 +62,7 @@ def parse_module(
         position = error.span.start
         message = _completed(error.msg, at_end=position >= len(text.rstrip()))
         raise ParseFailed(message, lines.text(position)) from error
-    except TileError:
+    except (TileError, MemoryError):
         raise
     except Exception as error:
         here = lines.text(0 if parser is None else parser.previous_span.start)
