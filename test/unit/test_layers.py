@@ -23,6 +23,7 @@ LAYOUTS = {
     "blocks",
     "byte_runs",
     "padding",
+    "own_piece",
     "relayout",
 }
 """The idea of layouts, and of the transfers between two of them, one file a part."""
@@ -47,6 +48,7 @@ SEES: dict[str, set[str]] = {
     "blocks": {"machine", "layout", "tiles", *PLAIN},
     "byte_runs": {"machine", "layout", "tiles", *PLAIN},
     "padding": {"machine", "layout", "tiles", "blocks", "byte_runs", *PLAIN},
+    "own_piece": {"machine", *LAYOUTS - {"own_piece", "relayout"}, *PLAIN},
     "relayout": {"machine", *LAYOUTS - {"relayout"}, *PLAIN},
     "codelets": {"machine", *PLAIN},
     "rows": {"machine", *PLAIN},
