@@ -162,12 +162,21 @@ def _equal(what: str, said: int, found: int) -> None:
 
 
 def _check_in_place(window: Window, rows: Rows) -> None:
-    """No tile sends from where it receives in the same phase."""
+    """No tile sends from where it receives in the same phase, or receives a byte of
+    storage twice through aliases."""
     receives, sends = rows.receives, rows.sends
     into = receives.tile * (1 << 48) + window.storage_at(receives.address)
     order = np.argsort(into)
     start = into[order]
     end = start + receives.words[order] * WORD_BYTES
+    twice = start[1:] < end[:-1]
+    if twice.any():
+        at = order[int(np.argmax(twice)) + 1]
+        raise Disproof(
+            f"tile {receives.tile[at]} receives in cycle {receives.cycle[at]}"
+            f" {window.name(int(receives.address[at]))}, and the same bytes once more"
+            " through an alias"
+        )
     read = sends.tile * (1 << 48) + window.storage_at(sends.address)
     below = np.searchsorted(start, read + sends.words * WORD_BYTES, side="left") - 1
     clash = (below >= 0) & (np.append(end, 0)[below] > read)
