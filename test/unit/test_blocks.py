@@ -70,6 +70,8 @@ def test_a_box_is_what_its_tile_holds() -> None:
                 found[tile] = box
         assert found == held(layout), layout
         assert (np.diff(blocks.tiles) > 0).all(), layout
+        empty = (blocks.extents == 0).any(axis=1)
+        assert not blocks.extents[empty].any(), layout
     assert refused > 100
 
 
