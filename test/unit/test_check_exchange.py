@@ -82,7 +82,7 @@ def test_decodes_by_hand() -> None:
         ({"length": 1}, "length is"),
         ({"bound_receive": 1}, "receive bound is 1, it is"),
         ({"bound_send": 1}, "send bound is 1, it is"),
-        ({"bound_control": 10_000}, "control bound is 10000"),
+        ({"bound_control": 10_000}, "control bound is 10000; its transfers need 7 control words"),
         ({"messages": 3}, "has 3 messages"),
         ({"messages": 5}, "has 5 messages"),
         ({"row_bytes": 4}, "row bytes is 4, it is"),

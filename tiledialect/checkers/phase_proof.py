@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+MOST_RECEIVED = 1024
+"""Words that one RECEIVE takes at most, by its field."""
+
 LONGEST = 1 << 31
 """No phase lasts longer, so that tile and cycle fit in one key."""
 
@@ -105,10 +108,11 @@ def _check_figures(
     _equal("length", claims.length, max(arrivals, controls))
     row_bytes = controls * machine.exchange.control_word_bytes
     _equal("row bytes", claims.row_bytes, row_bytes)
-    if not 0 <= claims.bound_control <= controls:
+    fewest = fewest_controls(machine, want)
+    if not fewest <= claims.bound_control <= controls:
         raise Disproof(
-            f"the phase says that its control bound is {claims.bound_control},"
-            f" its fullest row has {controls} control words"
+            f"the phase says that its control bound is {claims.bound_control}; its"
+            f" transfers need {fewest} control words, its fullest row has {controls}"
         )
     least = fewest_messages(machine, rows)
     if not least <= claims.messages <= len(rows.sends.tile):
@@ -130,6 +134,33 @@ def fewest_messages(machine: Machine, rows: Rows) -> int:
     starts = np.flatnonzero(np.concatenate([[True], ~joined]))
     words = np.add.reduceat(s.words, starts)
     return int((-(-words // machine.exchange.max_message_words)).sum())
+
+
+def fewest_controls(machine: Machine, want: Runs) -> int:
+    """Control words that some tile needs for these transfers on any schedule."""
+    x = machine.exchange
+    key = want.tile * TILE_SPAN + want.address
+    other = np.append(True, want.source[1:] != want.source[:-1])[: len(key)]
+    taken, words = _stretches(key, want.words, other)
+    receives = -(-words // MOST_RECEIVED)
+    needed = np.bincount(taken, receives * x.source_controls, machine.tiles)
+    needed += np.where(needed > 0, x.pointer_controls, 0)
+    key = want.source * TILE_SPAN + want.source_address
+    order = np.argsort(key, kind="stable")
+    sender, words = _stretches(key[order], want.words[order], np.zeros_like(other))
+    sends = -(-words // x.send_chunk_words)
+    needed += np.bincount(sender, sends * x.send_controls, machine.tiles)
+    return int(np.where(needed > 0, needed + x.phase_controls, 0).max())
+
+
+def _stretches(key: Ints, words: Ints, breaks: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Tile and words of the longest stretches of words that follow each other, of runs
+    that start at ascending keys and may overlap; `breaks` begin a new one."""
+    reach = np.maximum.accumulate(key + words * WORD_BYTES)
+    apart = breaks[1:] | (key[1:] > reach[:-1])
+    starts = np.flatnonzero(np.append(True, apart)[: len(key)])
+    ends = np.append(starts[1:] - 1, len(key) - 1)[: len(starts)]
+    return key[starts] // TILE_SPAN, (reach[ends] - key[starts]) // WORD_BYTES
 
 
 def _check_bounds(
