@@ -234,7 +234,7 @@ def random_view(generator: np.random.Generator) -> tuple[View, tuple[int, ...]]:
     slots = [(dim, at) for dim in range(3) for at in range(len(counts[dim]))]
     stride = 2
     strides: dict[tuple[int, int], int] = {}
-    for number in generator.permutation(len(slots)):
+    for number in map(int, generator.permutation(len(slots))):
         strides[slots[number]] = stride
         stride *= counts[slots[number][0]][slots[number][1]]
     axes = tuple(

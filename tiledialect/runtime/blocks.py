@@ -138,7 +138,7 @@ def _look(
 def _split(values: NDArray[Any], box: Box, part: tuple[Run, ...]) -> NDArray[Any]:
     """Values with tiles and dims split into their digits; always a view."""
     steps = [count for count, _ in box.steps]
-    return values.reshape(*steps, *(n for run in part for n, _ in run.digits))
+    return values.reshape([*steps, *(n for run in part for n, _ in run.digits)])
 
 
 def _unwritten(
