@@ -14,6 +14,7 @@ alignment, region and pairs of the buffers it is given; the solver does the rest
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from math import lcm
 
@@ -214,29 +215,17 @@ def placement_problem(
 # What was found
 
 
-@dataclass(frozen=True)
-class Peaks:
-    """Distinct bytes that live buffers take, by step, and the class that has most."""
-
-    bytes: Ints  # (steps,)
-    tile_class: Ints  # (steps,)
-
-
-def live_peaks(problem: Problem, addresses: Ints, steps: int) -> Peaks:
-    """The live bytes of every step on the class that has most."""
+def live_peaks(problem: Problem, addresses: Ints, steps: int) -> Ints:
+    """(steps,) distinct bytes that live buffers take on the class that has most."""
     alive = np.zeros((len(problem.names), steps), np.bool_)
     for i, lifetime in enumerate(problem.lifetimes):
         for first, end in lifetime:
             alive[i, first:end] = True
-    table = np.array(
-        [
-            _covered(addresses[held], problem.bytes[held], alive[held])
-            for held in problem.classes.T
-        ]
-    ).reshape(-1, steps)
-    if not table.size:
-        return Peaks(np.zeros(steps, np.int64), np.zeros(steps, np.int64))
-    return Peaks(table.max(axis=0), table.argmax(axis=0))
+    peaks = np.zeros(steps, np.int64)
+    for held in problem.classes.T:
+        live = _covered(addresses[held], problem.bytes[held], alive[held])
+        peaks = np.maximum(peaks, live)
+    return peaks
 
 
 def _covered(address: Ints, size: Ints, alive: Bools) -> Ints:
@@ -266,29 +255,31 @@ KINDS: dict[str, type[TileError]] = {"infeasible": Infeasible, "stopped": Stoppe
 
 
 def refusal(
-    problem: Problem, found: Placement, support: Support, limit: int, tile: int
+    problem: Problem, found: Placement, support: Support, limit: int, first_tiles: Ints
 ) -> str:
-    """Why there is no placement, in one line."""
+    """Why there is no placement, in one line: tile, step, what is largest there."""
     step, tile_class = found.live_peak_step, found.live_peak_class
     need = found.live_peak + support.bytes
-    where = f"tile {tile} needs {need} bytes in step {step}, support {support.bytes}"
-    largest = largest_alive(problem, step, tile_class)
+    largest = f"; largest there: {largest_alive(problem, step, tile_class)}"
     if need > limit:
-        why = f"not enough bytes: {where} included, the limit is {limit}"
-    else:
-        why = f"{where} included, within the limit {limit}, but {_plain(found)}"
-    return f"{why}; largest there: {largest}"
-
-
-def _plain(found: Placement) -> str:
-    """The solver's reason without the number of a class, which users do not know."""
-    return found.reason.replace(f" of class {found.live_peak_class}", "")
+        return (
+            f"not enough bytes: tile {first_tiles[tile_class]} needs {need} bytes in"
+            f" step {step}, support {support.bytes} included, the limit is {limit}"
+            f"{largest}"
+        )
+    reason = found.reason
+    named = re.search(r" of class (\d+)", reason)
+    if named is not None:  # users know tiles, not the solver's classes
+        tile_class = int(named[1])
+        reason = reason.replace(named[0], "")
+    about = "" if "largest there" in reason else largest
+    return f"tile {first_tiles[tile_class]}: {reason}{about}"
 
 
 def _map(
-    program: ProgramOp, found: Placement, peaks: Peaks, support: Support, limit: int
+    program: ProgramOp, found: Placement, peaks: Ints, support: Support, limit: int
 ) -> MapOp:
-    live = peaks.bytes + support.bytes
+    live = peaks + support.bytes
     step = int(live.argmax()) if live.size else 0
     numbers = {
         "footprint": found.footprint + support.bytes,
@@ -345,8 +336,7 @@ def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
     except PlacementError as error:
         fail(_first(program, demands, error.buffers), str(error))
     if found.status in KINDS:
-        tile = int(first_tiles[found.live_peak_class])
-        message = refusal(problem, found, support, limit, tile)
+        message = refusal(problem, found, support, limit, first_tiles)
         fail(_first(program, demands, found.buffers), message, KINDS[found.status])
     for buffer, address in zip(demands.buffers, found.addresses, strict=True):
         buffer.address = integer(int(address))

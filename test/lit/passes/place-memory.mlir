@@ -1,0 +1,136 @@
+// RUN: tile-opt %s --split-input-file -p place-memory | filecheck %s
+
+// Buffers that are never alive together share bytes. On mini4 tensors begin at 2176,
+// above 128 bytes of fixed state and 2048 of support; the support counts.
+// CHECK-LABEL: @apart_in_time
+// CHECK-SAME: tile.rung = 6
+// CHECK: %a = memory.buffer {{.*}} live [0, 1) at 2176
+// CHECK: %b = memory.buffer {{.*}} live [1, 2) at 2176
+// CHECK: memory.map minimal footprint 2112 limit 16256 support 2048 code 1024 program 16 row_bytes 0 profile 64 live_peak 2112 peak_step 0 peaks [2112, 2112]
+module @apart_in_time attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 64 bytes on <0> live [0, 1)
+    %b = memory.buffer scratch "b" 64 bytes on <0> live [1, 2)
+    codelet.compute 0 "C0" {
+    }
+    codelet.compute 1 "C1" {
+    }
+  }
+}
+
+// -----
+
+// So do buffers of different tiles. What lies inside another moves with it.
+// CHECK-LABEL: @apart_in_space
+// CHECK: %a = memory.buffer {{.*}} at 2176
+// CHECK: %b = memory.buffer {{.*}} at 2176
+// CHECK: %c = memory.buffer {{.*}} inside %b + 32 at 2208
+// CHECK: memory.map minimal footprint 2112
+module @apart_in_space attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 64 bytes on <0, 2> live [0, 1)
+    %b = memory.buffer scratch "b" 64 bytes on <1> live [0, 1)
+    %c = memory.buffer scratch "c" 32 bytes on <1> live [0, 1) inside %b + 32
+    codelet.compute 0 "C0" {
+    }
+  }
+}
+
+// -----
+
+// A matmul reads its right operand 16 bytes at a time and writes its result through
+// interleaved memory (from 8192 on mini4), in another element than its left operand.
+// CHECK-LABEL: @needs
+// CHECK: %left = memory.buffer {{.*}} at {{[2-7][0-9]{3}$}}
+// CHECK: %right = memory.buffer {{.*}} at {{([89]|1[0-6])[0-9]{3}$}}
+// CHECK: %out = memory.buffer {{.*}} at {{([89]|1[0-6])[0-9]{3}$}}
+// CHECK: memory.map {{.*}} code 1280 program 8
+module @needs attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %left = memory.buffer operand "left" 64 bytes on <0> live [0, 1)
+    %right = memory.buffer operand "right" 128 bytes on <0> live [0, 1)
+    %out = memory.buffer result "out" 64 bytes on <0> live [0, 1)
+    codelet.compute 0 "C" {
+      codelet.run matmul (b 1, m 4, n 8, k 16) on <0>
+        (%left: f8E4M3FNUZ m [4:16] k [16:1], %right: f8E4M3FNUZ n [8:16] k [16:1]) ->
+        (%out: f16 m [4:16] n [8:2]) {accumulate = "f16"}
+    }
+  }
+}
+
+// -----
+
+// Elements of mini4 are 1024 bytes up to 8192: apart means in two of them.
+// CHECK-LABEL: @elements
+// CHECK: %a = memory.buffer {{.*}} at 2176
+// CHECK: %b = memory.buffer {{.*}} at {{(307[2-9]|30[89][0-9]|3[1-9][0-9]{2}|[4-9][0-9]{3}|1[0-9]{4})$}}
+module @elements attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 64 bytes on <0> live [0, 1)
+    %b = memory.buffer scratch "b" 64 bytes on <0> live [0, 1)
+    memory.apart %a / %b because "one is read while the other is written"
+    codelet.compute 0 "C" {
+    }
+  }
+}
+
+// -----
+
+// A budget of exactly the support and the tensors is enough; so is memory of which
+// others hold all the rest at its top.
+// CHECK-LABEL: @budget
+// CHECK: memory.map minimal footprint 2112 limit 2112
+module @budget attributes {tile.machine = "mini4", tile.budget = 2112, tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 64 bytes on <0> live [0, 1)
+    codelet.compute 0 "C" {
+    }
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @reserve
+// CHECK: at 2176
+// CHECK: memory.map minimal footprint 2112 limit 2112
+module @reserve attributes {tile.machine = "mini4", tile.reserve = 14144, tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 64 bytes on <0> live [0, 1)
+    codelet.compute 0 "C" {
+    }
+  }
+}
+
+// -----
+
+// A program whose code and rows need more than the reservation takes what it needs:
+// 1024 for the runtime, 8 a step, 16 of rows, 64 for profiling. Tensors of an exchange
+// do not share the element (of 1024 bytes) that holds the rows.
+// CHECK-LABEL: @support
+// CHECK: %y = memory.buffer {{.*}} at {{(1[0-9]{3}|[2-9][0-9]{3}|1[0-9]{4})$}}
+// CHECK: support 1112 code 1024 program 8 row_bytes 16 profile 64
+module @support attributes {tile.machine = {base = "mini4", memory = {support_bytes = 0}}, tile.rung = 5} {
+  memory.program @main {
+    %y = memory.buffer operand "y" 32 bytes on <0> live [0, 1)
+    %z = memory.buffer operand "z" 32 bytes on <1> live [0, 1)
+    exchange.phase 0 "one" {
+      exchange.move %y to %z : <[8] bytes 4> to <[8] bytes 4 first 1>
+    } scheduled length 18 bound_receive 18 bound_send 18 bound_control 4 messages 1 row_bytes 16 rows <
+      tile 0 send 0:32 at 0
+      tile 1 receive 36:68 from 0 at 10>
+  }
+}
+
+// -----
+
+// A program without steps, a buffer without bytes, and one that never lives.
+// CHECK-LABEL: @nothing
+// CHECK: %a = memory.buffer {{.*}} at 2176
+// CHECK: %b = memory.buffer {{.*}} at 2176
+// CHECK: memory.map minimal footprint 2048 {{.*}} peaks []
+module @nothing attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 0 bytes on <0> live [0, 1)
+    %b = memory.buffer scratch "b" 64 bytes on <0>
+  }
+}
