@@ -7,9 +7,7 @@ elements of their bits, as `formats.stored_array` takes them.
 from __future__ import annotations
 
 import io
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -31,17 +29,6 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS = 4096
 MAX_HEADER_BYTES = 4096
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-    OverflowError,
-    SyntaxError,
-)
 
 
 def read_arrays(path: str, binds: list[Bind]) -> dict[str, Stored]:
@@ -64,9 +51,11 @@ def read_arrays(path: str, binds: list[Bind]) -> dict[str, Stored]:
                 name: _read(archive, names[name], _Wanted(path, wanted[name]))
                 for name in wanted
             }
+    except Refused:
+        raise
     except OSError as error:
-        raise Refused(f"cannot be read: {error.strerror}", path) from error
-    except DAMAGE as error:
+        raise Refused(f"cannot be read: {error.strerror or error}", path) from error
+    except Exception as error:  # zipfile raises seven kinds for damaged files
         raise Refused(f"is no .npz file: {error}", path) from error
 
 
@@ -115,7 +104,9 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, wanted: _Wanted) -> 
             data = stream.read(size)
             if len(data) != size or stream.read(1):
                 raise wanted.refuse("is cut short")
-    except DAMAGE as error:
+    except Refused:
+        raise
+    except Exception as error:  # zipfile, zlib and numpy's parser of headers
         raise wanted.refuse(f"is damaged: {error}") from error
     array = np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
     stored = np.ascontiguousarray(array).reshape(shape)

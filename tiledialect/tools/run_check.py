@@ -45,6 +45,9 @@ class OutputError:
 
 def parse_source(package: Package, path: str) -> ModuleOp:
     """The rung-1 module that a package was made from."""
+    from xdsl.utils.exceptions import VerifyException
+
+    from tiledialect.dialects.tile import entry_function
     from tiledialect.pipeline import make_context
     from tiledialect.text.parser import parse_module
     from tiledialect.text.verify import verify_module
@@ -52,6 +55,10 @@ def parse_source(package: Package, path: str) -> ModuleOp:
     name = f"source in {path}"
     module = parse_module(make_context(), package.source, name)
     verify_module(module)
+    try:
+        entry_function(module)
+    except VerifyException as error:
+        raise Refused(str(error), name) from error
     return module
 
 
