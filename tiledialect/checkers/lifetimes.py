@@ -100,7 +100,7 @@ class Lifetimes:
     def _check_place(self, use: Use) -> None:
         """The use lies in its buffer's tiles, bytes and lifetime."""
         block = self.blocks[use.block]
-        stray = use.tiles[~self.blocks.on_tile[use.block][use.tiles]]
+        stray = use.tiles[~np.isin(use.tiles, block.tiles)]
         if len(stray):
             raise Misplaced(
                 use.block,
