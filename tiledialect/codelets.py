@@ -154,7 +154,7 @@ def _map_timing(machine: Machine, function: str, format: str) -> MapTiming | Non
 
 
 def chain_timings(machine: Machine, stages: Sequence[Stage]) -> list[MapTiming]:
-    """The table rows that price a chain of stages: the longest known chains, in turn."""
+    """The table rows that price a chain: the longest known parts of it, in turn."""
     keys = [stage_key(stage) for stage in stages]
     rows: list[MapTiming] = []
     done = 0

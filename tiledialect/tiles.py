@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Box:
-    """Tiles first + sum of i_d * stride_d with i_d < count_d, over steps (count, stride)."""
+    """Tiles first + sum of i_d * stride_d, i_d < count_d, for steps (count, stride)."""
 
     first: int
     steps: tuple[tuple[int, int], ...] = ()

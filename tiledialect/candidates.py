@@ -1,0 +1,252 @@
+"""The plan space of a group: every way to run it, as a table with one row a candidate.
+
+A candidate says into how many parts each domain dimension is cut over the tiles, how
+its operands come to their blocks, and where and in what order its result rests. Parts
+that give the same largest block are the same candidate (the fewest tiles stand for
+all). No budget enters here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tiledialect.codelets import format_class
+from tiledialect.layout import Factor, ceil_div
+from tiledialect.machine import Machine, MatrixMode
+from tiledialect.program import Group, Program
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+# How an operand comes to the tiles that use it.
+STORED = 0  # known before the run, lies there for good
+DIRECT = 1  # one relayout from where it rests
+RELAY = (
+    2  # first spread over the tiles of its block in the block's order, then gathered
+)
+PACK = 3  # gathered row-major, then brought into order by a codelet
+PATHS = ("stored", "direct", "relay", "pack")
+
+# Where a result rests. BLOCK: as computed. LINEAR: summed straight into linear
+# ownership. CUT + axis: the partial sums' tiles share the block, cut along that axis.
+BLOCK = 0
+LINEAR = 1
+CUT = 2
+
+# In which order it rests.
+ROW_MAJOR = 0
+PANEL = 1
+ORDERS = ("row_major", "panel")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What candidates choose besides their grid; those of one variant differ in
+    numbers only, so they are priced together."""
+
+    paths: tuple[int, ...]
+    rest: int
+    order: int
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates of one variant: `parts` (n, dims) of each domain dimension."""
+
+    variant: Variant
+    parts: Ints
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def take(self, rows: Ints | NDArray[np.bool_]) -> Candidates:
+        return Candidates(self.variant, self.parts[rows])
+
+
+def matrix_mode(program: Program, group: Group, machine: Machine) -> MatrixMode:
+    """The matrix unit's mode that a matmul group runs in."""
+    operand = program.values[group.operands[0].value].form.format.name
+    mode = machine.matrix_mode(format_class(operand), group.accumulate)
+    assert mode is not None, "the program reader widened the operands"
+    return mode
+
+
+def result_mode_block(program: Program, group: Group, machine: Machine) -> int:
+    """Columns of a panel in which the matrix unit would take the result as its left
+    operand; 0 where it has no mode for the result's format."""
+    name = program.values[group.result.value].form.format.name
+    blocks = [m.k_block for m in machine.matrix if m.operand == format_class(name)]
+    return max(blocks, default=0)
+
+
+def grains(program: Program, group: Group, machine: Machine) -> tuple[int, ...]:
+    """Elements that each dimension is cut in whole multiples of: the matrix unit's
+    blocks, and a word of the narrowest element along innermost axes."""
+    if group.family == "matmul":
+        mode = matrix_mode(program, group, machine)
+        return (1, 1, mode.n_block, mode.k_block)
+    grain = [1] * len(group.dims)
+    flat = len(group.dims) == 1
+    for operand in (*group.operands, group.result):
+        if operand.axes:
+            width = program.values[operand.value].form.format.bytes
+            inner = operand.axes[-1]
+            # one dimension is cut as linear ownership is, so that it may lie there
+            grain[inner] = max(grain[inner], (8 if flat else 4) // width)
+    return tuple(grain)
+
+
+def block_choices(extent: int, grain: int, tiles: int) -> list[int]:
+    """The fewest parts for each size that a largest block can have, few parts first."""
+    whole = max(1, ceil_div(extent, grain))
+    return [
+        parts
+        for parts in range(1, min(whole, tiles) + 1)
+        if ceil_div(whole, ceil_div(whole, parts)) == parts
+    ]
+
+
+def candidates(
+    group: Group, grids: Ints, variants: Sequence[Variant]
+) -> list[Candidates]:
+    """Every grid with every variant that makes sense with it."""
+    split = splittable_reduction(group)
+    whole = grids[:, split] == 1 if split >= 0 else grids[:, 0] > 0
+    found: list[Candidates] = []
+    for variant in variants:
+        rows = whole if variant.rest == BLOCK else ~whole
+        some = Candidates(variant, grids[rows])
+        some = some.take(_distinct(group, some))
+        if len(some):
+            found.append(some)
+    return found
+
+
+def all_variants(program: Program, group: Group, machine: Machine) -> list[Variant]:
+    """What candidates may choose besides their grid."""
+    positions = range(len(group.operands))
+    paths = itertools.product(*(operand_paths(program, group, p) for p in positions))
+    results = result_choices(program, group, machine)
+    return [
+        Variant(path, rest, order)
+        for path, (rest, order) in itertools.product(paths, results)
+    ]
+
+
+def all_grids(program: Program, group: Group, machine: Machine) -> Ints:
+    """All ways to cut the domain over at most the machine's tiles, one a block size."""
+    import numpy as np
+
+    grid = np.ones((1, 0), dtype=np.int64)
+    for choices in part_choices(program, group, machine):
+        grid = _outer(grid, np.asarray(choices, dtype=np.int64)[:, None])
+        grid = grid[grid.prod(axis=1) <= machine.tiles]
+    return grid
+
+
+def part_choices(program: Program, group: Group, machine: Machine) -> list[list[int]]:
+    """For each dimension the numbers of parts that differ in their largest block."""
+    grain = grains(program, group, machine)
+    split = splittable_reduction(group)
+    return [
+        [1]
+        if dim.reduced and position != split
+        else block_choices(dim.extent, grain[position], machine.tiles)
+        for position, dim in enumerate(group.dims)
+    ]
+
+
+def splittable_reduction(group: Group) -> int:
+    """The one reduced dimension that may be cut over tiles (the longest); -1: none."""
+    reduced = [i for i, dim in enumerate(group.dims) if dim.reduced]
+    return max(reduced, key=lambda i: group.dims[i].extent, default=-1)
+
+
+def _outer(rows: Ints, more: Ints) -> Ints:
+    import numpy as np
+
+    left = np.repeat(rows, len(more), axis=0)
+    right = np.tile(more, (len(rows), 1))
+    return np.concatenate([left, right], axis=1)
+
+
+def operand_paths(program: Program, group: Group, position: int) -> tuple[int, ...]:
+    """The ways in which an operand may come to its blocks."""
+    if program.values[group.operands[position].value].is_stored:
+        return (STORED,)
+    if group.family == "matmul":
+        return (DIRECT, RELAY, PACK)
+    return (DIRECT,)
+
+
+def result_choices(
+    program: Program, group: Group, machine: Machine
+) -> list[tuple[int, int]]:
+    """Places and orders in which the result may rest."""
+    if group.family != "matmul":
+        axes = [CUT + axis for axis in range(len(group.result.axes))]
+        return [(BLOCK, ROW_MAJOR), *((rest, ROW_MAJOR) for rest in axes)]
+    choices = [(BLOCK, PANEL)]
+    # elements of another width would lie on other tiles of a linear result
+    choices.append((BLOCK if group.stages else LINEAR, ROW_MAJOR))
+    for axis in range(len(group.result.axes)):
+        choices += [(CUT + axis, PANEL), (CUT + axis, ROW_MAJOR)]
+    return [
+        (rest, order)
+        for rest, order in choices
+        if order == ROW_MAJOR or result_mode_block(program, group, machine)
+    ]
+
+
+def _distinct(group: Group, some: Candidates) -> NDArray[np.bool_]:
+    """Drop rows that say the same as another: a relay of an operand that no other tile
+    uses, and a cut along an axis of one element."""
+    import numpy as np
+
+    keep = np.ones(len(some), dtype=np.bool_)
+    for operand, path in zip(group.operands, some.variant.paths, strict=True):
+        others = [d for d in range(len(group.dims)) if d not in operand.axes]
+        if path == RELAY:
+            keep &= some.parts[:, others].prod(axis=1) > 1
+    rest = some.variant.rest
+    if rest >= CUT and group.dims[group.result.axes[rest - CUT]].extent <= 1:
+        keep[:] = False
+    return keep
+
+
+def result_order(
+    program: Program, group: Group, machine: Machine, order: int
+) -> tuple[Factor, ...]:
+    """The in-tile order of a resting result: row-major, or the panels that the matrix
+    unit reads a left operand of this format in."""
+    rank = len(group.result.axes)
+    if order == ROW_MAJOR or rank < 2:
+        return tuple(Factor(axis) for axis in range(rank))
+    block = result_mode_block(program, group, machine)
+    return panel_order(rank, rank - 2, rank - 1, block)
+
+
+def panel_order(rank: int, rows: int, inner: int, block: int) -> tuple[Factor, ...]:
+    """[others][inner / block][rows][block]."""
+    others = [Factor(a) for a in range(rank) if a not in (rows, inner)]
+    return (*others, Factor(inner), Factor(rows), Factor(inner, block))
+
+
+def coefficient_order(
+    rank: int, depth: int, columns: int, mode: MatrixMode
+) -> tuple[Factor, ...]:
+    """[others][depth / k_block][columns / n_block][n_block][k_block]."""
+    others = [Factor(a) for a in range(rank) if a not in (depth, columns)]
+    return (
+        *others,
+        Factor(depth),
+        Factor(columns),
+        Factor(columns, mode.n_block),
+        Factor(depth, mode.k_block),
+    )

@@ -1,0 +1,169 @@
+"""What the cost model knows of a layout: the extents of its largest block.
+
+A spec is the vectorised shadow of a `Layout`: one row a candidate. Sizes are bytes,
+extents elements, and every array has the length of the candidates' table or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.layout import SPREAD_BYTES, Factor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+def ceil_div(value: Ints, by: Ints | int) -> Ints:
+    return -(-value // by)
+
+
+def block_extent(extent: int, grain: int, parts: Ints) -> Ints:
+    """The largest block of an axis cut into `parts`, as `Cut.block`."""
+    grains = np.full_like(parts, -(-extent // grain))
+    return np.minimum(ceil_div(grains, parts) * grain, extent)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A layout of each candidate.
+
+    shape    extents of the axes, the same for all
+    blocks   for each axis the largest block
+    spread   tiles that share each block's bytes in runs; 0: none do
+    linear   tiles of linear ownership; 0: not linear (then blocks are the shape)
+    """
+
+    shape: tuple[int, ...]
+    blocks: tuple[Ints, ...]
+    order: tuple[Factor, ...]
+    element_bytes: int
+    spread: Ints | None = None
+    spread_bytes: int = SPREAD_BYTES
+    linear: int = 0
+
+    @staticmethod
+    def of_linear(shape: tuple[int, ...], element_bytes: int, tiles: int) -> Spec:
+        return Spec(
+            shape,
+            tuple(np.array([extent], dtype=np.int64) for extent in shape),
+            tuple(Factor(axis) for axis in range(len(shape))),
+            element_bytes,
+            linear=tiles,
+        )
+
+    def with_(self, **changes: object) -> Spec:
+        """A copy with some fields changed."""
+        return replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def extents(self) -> tuple[Ints, ...]:
+        """True elements of the largest block along each axis."""
+        return tuple(
+            np.minimum(block, extent)
+            for block, extent in zip(self.blocks, self.shape, strict=True)
+        )
+
+    @property
+    def block_elements(self) -> Ints:
+        """True elements of the largest block."""
+        return _product(self.extents)
+
+    @property
+    def block_bytes(self) -> Ints:
+        """Bytes of the largest block, padding included, as `Layout.block_bytes`."""
+        size = np.ones(1, dtype=np.int64)
+        for position, factor in enumerate(self.order):
+            count = self._count(position, factor)
+            if position == len(self.order) - 1 and not self.linear:
+                word = max(1, 4 // self.element_bytes)
+                count = ceil_div(count, word) * word
+            size = size * count
+        size = size * self.element_bytes
+        return size if self.linear else ceil_div(size, 4) * 4
+
+    def _count(self, position: int, factor: Factor) -> Ints:
+        if factor.count:
+            return np.array([factor.count], dtype=np.int64)
+        inner = prod(
+            f.count for f in self.order[position + 1 :] if f.axis == factor.axis
+        )
+        return ceil_div(self.blocks[factor.axis], inner)
+
+    @property
+    def tile_bytes(self) -> Ints:
+        """Bytes that a tile sets aside, as `Layout.tile_bytes`."""
+        if self.linear:
+            return _runs(self.block_bytes, np.array([self.linear]), SPREAD_BYTES)
+        if self.spread is None:
+            return self.block_bytes
+        return _runs(self.block_bytes, self.spread, self.spread_bytes)
+
+    @property
+    def tile_elements(self) -> Ints:
+        """True elements on the fullest tile."""
+        if self.linear or self.spread is not None:
+            return np.minimum(
+                self.block_elements, self.tile_bytes // self.element_bytes
+            )
+        return self.block_elements
+
+
+def _runs(size: Ints, count: Ints, multiple: int) -> Ints:
+    return ceil_div(ceil_div(size, count), multiple) * multiple
+
+
+def _product(values: tuple[Ints, ...]) -> Ints:
+    result = np.ones(1, dtype=np.int64)
+    for value in values:
+        result = result * value
+    return result
+
+
+def segments(block: Ints, other: Ints, extent: int) -> Ints:
+    """The most blocks of size `other` that one block of size `block` meets, when both
+    cut an axis of `extent` from its start."""
+    step = np.gcd(block, other)
+    most = (other - step + block - 1) // np.maximum(other, 1) + 1
+    whole = ceil_div(np.array([extent], dtype=np.int64), np.maximum(other, 1))
+    return np.maximum(1, np.minimum(most, whole))
+
+
+def run_elements(first: Spec, second: Spec, box: tuple[Ints, ...]) -> Ints:
+    """Elements of the longest run that lies in one piece in both, inside a box."""
+    run = np.ones(1, dtype=np.int64)
+    going = np.ones(1, dtype=np.bool_)
+    pairs = zip(reversed(first.order), reversed(second.order), strict=False)
+    seen: dict[int, int] = {}
+    for one, two in pairs:
+        if one.axis != two.axis:
+            break
+        axis = one.axis
+        inner = seen.get(axis, 1)
+        length = ceil_div(box[axis], inner)
+        limit = _least(one.count, two.count)
+        step = np.minimum(length, limit) if limit else length
+        run = np.where(going, run * np.maximum(step, 1), run)
+        if one.count and one.count == two.count:
+            full = length >= one.count
+        elif one.count or two.count:
+            full = np.zeros(1, dtype=np.bool_)
+        else:
+            same = (box[axis] == first.extents[axis]) & (
+                box[axis] == second.extents[axis]
+            )
+            full = same & (first.blocks[axis] == second.blocks[axis])
+        going = going & full
+        seen[axis] = inner * (limit or 1)
+    return run
+
+
+def _least(one: int, two: int) -> int:
+    """The smaller of two counts, where 0 means no limit."""
+    return min(one, two) if one and two else max(one, two)

@@ -1,0 +1,220 @@
+"""The layouts that one candidate of a group gives to its operands and its result.
+
+Tile coordinates of a grid run in the order of the domain's dimensions, the last one
+fastest; so the partial sums of a split reduction lie on neighbouring tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tiledialect.candidates import (
+    BLOCK,
+    CUT,
+    LINEAR,
+    PACK,
+    RELAY,
+    Variant,
+    coefficient_order,
+    grains,
+    matrix_mode,
+    panel_order,
+    result_order,
+    splittable_reduction,
+)
+from tiledialect.formats import format_named
+from tiledialect.layout import Cut, Factor, Group, Layout
+from tiledialect.machine import Machine
+from tiledialect.program import Group as OpGroup
+from tiledialect.program import Operand, Program
+
+RUN_BYTES = 32
+"""Relay pieces are whole rows of a panel, which every matrix mode has 32 bytes wide."""
+
+
+@dataclass(frozen=True)
+class OperandLayouts:
+    """The block that the codelet reads, and what it passes on the way there."""
+
+    block: Layout
+    relay: Layout | None = None
+    gathered: Layout | None = None  # row-major, before packing
+
+
+@dataclass(frozen=True)
+class GroupLayouts:
+    """All layouts of a candidate.
+
+    grid     the domain's cut over tiles, elements of one byte
+    computed where the codelet leaves its (maybe partial) result
+    summed   after the partial sums are added; computed itself where there are none
+    rest     after the stages, where users find the result
+    """
+
+    grid: Layout
+    operands: tuple[OperandLayouts, ...]
+    computed: Layout
+    summed: Layout
+    rest: Layout
+
+
+def linear(shape: tuple[int, ...], element_bytes: int, machine: Machine) -> Layout:
+    """Linear ownership over the whole machine."""
+    return Layout.linear(shape, element_bytes, machine.tiles)
+
+
+def group_layouts(
+    program: Program,
+    group: OpGroup,
+    machine: Machine,
+    variant: Variant,
+    parts: tuple[int, ...],
+) -> GroupLayouts:
+    """The layouts of one candidate."""
+    grid = grid_layout(program, group, machine, parts)
+    operands = tuple(
+        operand_layouts(program, group, machine, grid, position, path)
+        for position, path in enumerate(variant.paths)
+    )
+    rest, order = variant.rest, variant.order
+    computed = _computed(program, group, machine, grid)
+    summed = _summed(program, group, machine, computed, rest, order)
+    value = program.values[group.result.value].form
+    resting = summed
+    if group.stages:
+        resting = summed.with_(
+            element_bytes=value.format.bytes,
+            order=result_order(program, group, machine, order),
+        )
+    return GroupLayouts(
+        grid,
+        operands,
+        as_linear(computed, machine),
+        as_linear(summed, machine),
+        as_linear(resting, machine),
+    )
+
+
+def as_linear(layout: Layout, machine: Machine) -> Layout:
+    """The same layout written as linear ownership, where it is that: one axis in the
+    same runs over neighbouring tiles."""
+    plain = not (layout.replicas or layout.partial or layout.spread or layout.first)
+    cuts = layout.cuts[0] if len(layout.cuts) == 1 else ()
+    if not plain or len(cuts) != 1 or cuts[0].stride != 1 or cuts[0].balanced:
+        return layout
+    other = linear(layout.shape, layout.element_bytes, machine)
+    return other if other.tile_bytes == layout.tile_bytes else layout
+
+
+def grid_layout(
+    program: Program, group: OpGroup, machine: Machine, parts: tuple[int, ...]
+) -> Layout:
+    """The domain cut into blocks, one a tile."""
+    grain = grains(program, group, machine)
+    cuts = tuple(
+        (Cut(p, prod(parts[i + 1 :]), grain[i]),) if p > 1 else ()
+        for i, p in enumerate(parts)
+    )
+    return Layout(
+        shape=tuple(dim.extent for dim in group.dims),
+        element_bytes=1,
+        cuts=cuts,
+        order=Layout.row_major(len(parts)),
+    )
+
+
+def _projected(
+    grid: Layout, operand: Operand, element_bytes: int, order: tuple[Factor, ...]
+) -> Layout:
+    """The block of an operand on each tile of the grid."""
+    if not operand.axes:  # one element, on every tile
+        shape, cuts, order = (1,), ((),), (Factor(0),)
+    else:
+        shape = tuple(grid.shape[a] for a in operand.axes)
+        cuts = tuple(grid.cuts[a] for a in operand.axes)
+    return Layout(shape, element_bytes, cuts, order, replicas=_others(grid, operand))
+
+
+def _others(grid: Layout, operand: Operand) -> tuple[Group, ...]:
+    """The tiles that share a block: steps along the dimensions an operand lacks."""
+    return tuple(
+        Group(cuts[0].parts, cuts[0].stride)
+        for dim, cuts in enumerate(grid.cuts)
+        if cuts and dim not in operand.axes
+    )
+
+
+def operand_order(
+    program: Program, group: OpGroup, machine: Machine, position: int
+) -> tuple[Factor, ...]:
+    """The in-tile order in which the codelet wants an operand."""
+    axes = group.operands[position].axes
+    if group.family != "matmul":
+        return tuple(Factor(a) for a in range(len(axes)))
+    mode = matrix_mode(program, group, machine)
+    if position == 0:
+        return panel_order(len(axes), axes.index(1), axes.index(3), mode.k_block)
+    return coefficient_order(len(axes), axes.index(3), axes.index(2), mode)
+
+
+def operand_layouts(
+    program: Program,
+    group: OpGroup,
+    machine: Machine,
+    grid: Layout,
+    position: int,
+    path: int,
+) -> OperandLayouts:
+    operand = group.operands[position]
+    width = program.values[operand.value].form.format.bytes
+    order = operand_order(program, group, machine, position)
+    block = _projected(grid, operand, width, order)
+    if path == RELAY and block.replicas:
+        relay = block.with_(replicas=(), spread=block.replicas, spread_bytes=RUN_BYTES)
+        return OperandLayouts(block, relay=relay)
+    if path == PACK:
+        rows = tuple(Factor(a) for a in range(len(block.shape)))
+        return OperandLayouts(block, gathered=block.with_(order=rows))
+    return OperandLayouts(as_linear(block, machine))
+
+
+def _computed(
+    program: Program, group: OpGroup, machine: Machine, grid: Layout
+) -> Layout:
+    width = format_named(group.format).bytes
+    axes = group.result.axes
+    order = tuple(Factor(a) for a in range(len(axes)))
+    if group.family == "matmul":
+        mode = matrix_mode(program, group, machine)
+        rows, columns = axes.index(1), axes.index(2)
+        order = panel_order(len(axes), rows, columns, mode.n_block)
+    block = _projected(grid, group.result, width, order)
+    split = splittable_reduction(group)
+    cuts = grid.cuts[split] if split >= 0 else ()
+    partial = Group(cuts[0].parts, cuts[0].stride) if cuts else None
+    return block.with_(replicas=(), partial=partial)
+
+
+def _summed(
+    program: Program,
+    group: OpGroup,
+    machine: Machine,
+    computed: Layout,
+    rest: int,
+    order: int,
+) -> Layout:
+    if computed.partial is None or rest == BLOCK:
+        return computed
+    if rest == LINEAR:
+        shape = group.extents(group.result.axes)
+        return linear(shape, computed.element_bytes, machine)
+    axis = rest - CUT
+    grain = grains(program, group, machine)[group.result.axes[axis]]
+    partial = computed.partial
+    cuts = list(computed.cuts)
+    cuts[axis] = (*cuts[axis], Cut(partial.count, partial.stride, grain))
+    inner = computed.order
+    if order == 0:
+        inner = tuple(Factor(a) for a in range(len(computed.shape)))
+    return computed.with_(cuts=tuple(cuts), partial=None, order=inner)

@@ -1,0 +1,223 @@
+"""Search: the best plans within a budget.
+
+Reads   rung 2: the entry function and the catalogue of each of its groups.
+Writes  rung 3: `plan.alternatives` in the function's body, the best plan first, and
+        budget and certificate as attributes of the module.
+Holds   the first plan has the least estimated cycles of all that fit the budget; the
+        estimate never falls when the budget does.
+Fails   with exit code 3 when no candidate fits; the error names the smallest budget
+        that works. A budget below the support reservation is refused.
+
+Method: `tiledialect.search`, over labels on cycles and bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from tiledialect.candidates import Candidates, Variant, candidates
+from tiledialect.diagnostics import Infeasible, Usage, fail
+from tiledialect.dialects.interfaces import Constant
+from tiledialect.dialects.module_attributes import (
+    BUDGET,
+    machine_of,
+    require_rung,
+    reserve_of,
+    set_rung,
+)
+from tiledialect.dialects.plan import AlternativesOp, CatalogueOp, YieldOp
+from tiledialect.dialects.syntax import integer
+from tiledialect.dialects.tile import entry_function
+from tiledialect.machine import Machine
+from tiledialect.program import Program, read_program
+from tiledialect.sizes import parse_size
+
+if TYPE_CHECKING:
+    from tiledialect.search.solve import Outcome, Plan
+
+CERTIFICATE = "tile.certificate"
+PLANS = 4
+
+
+def budget_bytes(module: ModuleOp, machine: Machine, text: str) -> int:
+    """The budget in bytes; refused below the support or above the machine."""
+    try:
+        budget = machine.budget_bytes(text) or parse_size(text)
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    reserve = reserve_of(module)
+    support = machine.memory.support_bytes
+    if budget < support:
+        fail(
+            module,
+            f"budget {budget} bytes is below the support reservation of {support}"
+            f" bytes of {machine.name}; give at least that, and room for tensors",
+        )
+    if budget + reserve > machine.max_bytes:
+        if text not in ("default", "max"):
+            fail(
+                module,
+                f"budget {budget} and reserve {reserve} bytes are together more than"
+                f" the {machine.max_bytes} bytes that a tile of {machine.name} can"
+                " use; lower one of them",
+            )
+        budget = machine.max_bytes - reserve
+    return budget
+
+
+def read_catalogues(module: ModuleOp, program: Program) -> list[CatalogueOp]:
+    """The catalogue of each group, in order."""
+    found = [op for op in module.body.block.ops if isinstance(op, CatalogueOp)]
+    names = [op.group.data for op in found]
+    wanted = [group.name for group in program.groups]
+    if names != wanted:
+        fail(module, f"the catalogues are of {names}, the program has {wanted}")
+    return found
+
+
+def read_candidates(program: Program, op: CatalogueOp, index: int) -> list[Candidates]:
+    """The candidates that a catalogue lists."""
+    import numpy as np
+
+    group = program.groups[index]
+    rows, columns = op.table.get_shape()
+    if columns != len(group.dims):
+        fail(op, f"the table has {columns} columns for {len(group.dims)} dimensions")
+    data = np.frombuffer(op.table.data.data, dtype="<i4").astype(np.int64)
+    grids = (
+        np.resize(data, (rows, columns))
+        if op.table.is_splat()
+        else data.reshape(rows, columns)
+    )
+    variants: list[Variant] = []
+    for attribute in op.variants:
+        numbers = attribute.get_values()
+        if len(numbers) != len(group.operands) + 2:
+            fail(op, f"a variant has {len(numbers)} numbers")
+        variants.append(Variant(tuple(numbers[:-2]), numbers[-2], numbers[-1]))
+    return candidates(group, grids, variants)
+
+
+@dataclass(frozen=True)
+class SearchPlanPass(ModulePass):
+    """Replaces the tensor operations by the best plans within `budget`."""
+
+    name = "search-plan"
+    budget: int | str = "default"
+    plans: int = PLANS
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from tiledialect.search.problem import make_problem
+        from tiledialect.search.solve import search
+
+        require_rung(op, self.name, 2)
+        machine = machine_of(op)
+        budget = budget_bytes(op, machine, str(self.budget))
+        program = read_program(op, machine)
+        catalogues = read_catalogues(op, program)
+        tables = [
+            read_candidates(program, catalogue, index)
+            for index, catalogue in enumerate(catalogues)
+        ]
+        outcome = search(make_problem(program, machine, tables), budget, self.plans)
+        if not outcome.plans:
+            _refuse(op, machine, budget, outcome)
+        locations = [c.loc_text.data if c.loc_text else "" for c in catalogues]
+        _write(op, program, machine, outcome.plans, locations)
+        for catalogue in catalogues:
+            catalogue.detach()
+        op.attributes[BUDGET] = integer(budget)
+        op.attributes[CERTIFICATE] = _certificate(outcome)
+        set_rung(op, 3)
+
+
+def _refuse(op: ModuleOp, machine: Machine, budget: int, outcome: Outcome) -> None:
+    function = entry_function(op)
+    least = outcome.smallest_budget
+    if least is None:
+        change = f"no plan fits the {machine.max_bytes} bytes of a tile either"
+    else:
+        change = f"the smallest budget that works is {least} bytes"
+    fail(
+        function,
+        f"no plan fits a budget of {budget} bytes a tile"
+        f" ({machine.memory.support_bytes} of them support); {change}",
+        Infeasible,
+    )
+
+
+def _certificate(outcome: Outcome) -> DictionaryAttr:
+    best = outcome.plans[0]
+    return DictionaryAttr(
+        {
+            "status": StringAttr(outcome.status),
+            "cycles": integer(best.cycles),
+            "bytes": integer(best.footprint),
+            "labels": integer(outcome.labels),
+        }
+    )
+
+
+def _write(
+    module: ModuleOp,
+    program: Program,
+    machine: Machine,
+    plans: Sequence[Plan],
+    locations: Sequence[str],
+) -> None:
+    """Put the plans in place of the tensor operations."""
+    function = entry_function(module)
+    block = function.body.block
+    returned = block.last_op
+    assert isinstance(returned, ReturnOp)
+    sources = _sources(program, block)
+    regions: list[Region] = []
+    for plan in plans:
+        regions.append(_region(program, machine, plan, sources, locations))
+    alternatives = AlternativesOp(
+        [program.values[value].form.type for value in program.outputs],
+        regions,
+        [plan.cycles for plan in plans],
+        [plan.footprint for plan in plans],
+    )
+    constants = {program.values[v].constant for v in sources}
+    block.insert_op_before(alternatives, returned)
+    new = ReturnOp(*alternatives.res)
+    block.insert_op_before(new, returned)
+    for op in reversed(list(block.ops)):
+        if op not in (alternatives, new) and op not in constants:
+            op.detach()
+            op.erase(safe_erase=False)
+
+
+def _sources(program: Program, block: Block) -> dict[int, SSAValue]:
+    """The SSA value of each argument and constant, by value number."""
+    sources: dict[int, SSAValue] = {}
+    for number, value in enumerate(program.values):
+        if value.kind in ("input", "parameter"):
+            sources[number] = block.args[value.index]
+        elif isinstance(value.constant, Constant):
+            sources[number] = value.constant.results[0]
+    return sources
+
+
+def _region(
+    program: Program,
+    machine: Machine,
+    plan: Plan,
+    sources: dict[int, SSAValue],
+    locations: Sequence[str],
+) -> Region:
+    from tiledialect.plan_steps import plan_steps
+
+    steps, results = plan_steps(program, machine, plan.choices, sources, locations)
+    operations: list[Operation] = [*steps, YieldOp(results)]
+    return Region(Block(operations))

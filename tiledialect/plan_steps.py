@@ -1,0 +1,316 @@
+"""From chosen candidates to the steps of a plan on rung 3.
+
+Every group becomes: its operands brought to their blocks, its codelet on the blocks of
+its grid, the sum of partial results, the stages that follow, and, where the next group
+does not take the result as it lies, its way to linear ownership.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tiledialect.candidates import Candidates, Variant, matrix_mode
+from tiledialect.codelets import Stage
+from tiledialect.cost.group import (
+    GroupCost,
+    computed_format,
+    group_cost,
+    pack_cycles,
+    tail_stages,
+)
+from tiledialect.cost.steps import layout_spec, relayout_estimate
+from tiledialect.dialects.plan import ComputeOp, LoadOp, ReduceOp, RelayoutOp
+from tiledialect.dialects.syntax import integer
+from tiledialect.dialects.tile_types import TensorForm
+from tiledialect.formats import format_named
+from tiledialect.group_layouts import (
+    GroupLayouts,
+    OperandLayouts,
+    group_layouts,
+    linear,
+)
+from tiledialect.layout import Layout
+from tiledialect.machine import Machine
+from tiledialect.program import Group, Program
+from tiledialect.search.problem import is_link
+
+Choice = tuple[Variant, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A value with the layout in which it lies."""
+
+    value: SSAValue
+    layout: Layout
+
+
+def plan_steps(
+    program: Program,
+    machine: Machine,
+    choices: Sequence[Choice],
+    sources: Mapping[int, SSAValue],
+    locations: Sequence[str],
+) -> tuple[list[Operation], list[SSAValue]]:
+    """The steps of a plan, and its results in linear ownership.
+
+    `sources` are the SSA values of arguments and constants by value number, `locations`
+    say for each group where it comes from.
+    """
+    builder = _Builder(program, machine, sources)
+    for position, choice in enumerate(choices):
+        builder.add_group(position, choice, locations[position])
+    return builder.steps, builder.results()
+
+
+class _Builder:
+    def __init__(
+        self, program: Program, machine: Machine, sources: Mapping[int, SSAValue]
+    ) -> None:
+        self.program = program
+        self.machine = machine
+        self.sources = sources
+        self.steps: list[Operation] = []
+        self.placed: dict[int, Placed] = {}
+
+    def add_group(self, position: int, choice: Choice, location: str) -> None:
+        program, machine = self.program, self.machine
+        group = program.groups[position]
+        variant, parts = choice
+        layouts = group_layouts(program, group, machine, variant, parts)
+        table = Candidates(variant, np.array([parts], dtype=np.int64))
+        cost = group_cost(program, group, machine, table)
+        step = _GroupSteps(self, group, layouts, cost, location)
+        inputs = [
+            step.operand(number, operand)
+            for number, operand in enumerate(layouts.operands)
+        ]
+        result = step.compute(inputs)
+        if cost.splits:
+            result = step.reduce(result, variant)
+        if tail_stages(group):
+            result = step.stages(result)
+        if not is_link(program, position):
+            result = step.settle(result)
+        self.placed[group.result.value] = result
+
+    def results(self) -> list[SSAValue]:
+        """The program's results; an argument that is returned is loaded for it."""
+        found: list[SSAValue] = []
+        for value in self.program.outputs:
+            if value not in self.placed:
+                self.placed[value] = self.load_linear(value, "result", None)
+            found.append(self.placed[value].value)
+        return found
+
+    def load_linear(self, value: int, group: str, location: str | None) -> Placed:
+        form = self.program.values[value].form
+        layout = linear(form.shape, form.format.bytes, self.machine)
+        return self.load(value, layout, group, location)
+
+    def load(
+        self, value: int, layout: Layout, group: str, location: str | None
+    ) -> Placed:
+        op = LoadOp(self.sources[value], group, layout, location=location)
+        op.result.name_hint = self.program.values[value].name
+        self.steps.append(op)
+        return Placed(op.result, layout)
+
+
+@dataclass(frozen=True)
+class _GroupSteps:
+    """Appends the steps of one group."""
+
+    builder: _Builder
+    group: Group
+    layouts: GroupLayouts
+    cost: GroupCost
+    location: str
+
+    def operand(self, number: int, layouts: OperandLayouts) -> Placed:
+        """Bring an operand to the block in which the codelet reads it."""
+        builder, value = self.builder, self.group.operands[number].value
+        known = builder.program.values[value]
+        if known.is_stored:
+            return builder.load(value, layouts.block, self.group.name, self.location)
+        if value not in builder.placed:
+            placed = builder.load_linear(value, self.group.name, self.location)
+            builder.placed[value] = placed
+        at = builder.placed[value]
+        if layouts.relay is not None:
+            at = self.relayout(at, layouts.relay, None)
+        zeroed = self._padded_axis(number)
+        if layouts.gathered is not None:
+            return self._packed(
+                self.relayout(at, layouts.gathered, None), number, layouts.block
+            )
+        return self.relayout(at, layouts.block, zeroed)
+
+    def _padded_axis(self, number: int) -> int | None:
+        """The axis of a matmul's operand whose padding must hold zeros."""
+        if self.group.family != "matmul":
+            return None
+        mode = matrix_mode(self.builder.program, self.group, self.builder.machine)
+        if self.group.dims[3].extent % mode.k_block == 0:
+            return None
+        return self.group.operands[number].axes.index(3)
+
+    def relayout(self, at: Placed, layout: Layout, zeroed: int | None) -> Placed:
+        if at.layout == layout:
+            return at
+        estimate = relayout_estimate(self.builder.machine, at.layout, layout)
+        op = RelayoutOp(
+            at.value,
+            self.group.name,
+            layout,
+            zeroed=zeroed,
+            compute=estimate.copy,
+            exchange=estimate.exchange,
+            location=self.location,
+        )
+        return self._append(op, layout, at.value.name_hint)
+
+    def _append(
+        self,
+        op: RelayoutOp | ComputeOp | ReduceOp,
+        layout: Layout,
+        hint: str | None = None,
+    ) -> Placed:
+        op.result.name_hint = hint or self.group.name
+        self.builder.steps.append(op)
+        return Placed(op.result, layout)
+
+    def _packed(self, at: Placed, number: int, block: Layout) -> Placed:
+        """A row-major block brought into the codelet's order on its own tile."""
+        axes = self.group.operands[number].axes
+        names = [self.group.dims[axis].name for axis in axes]
+        form = self.builder.program.values[self.group.operands[number].value].form
+        grid = Layout(
+            block.shape,
+            1,
+            block.cuts,
+            Layout.row_major(len(block.shape)),
+            replicas=block.replicas,
+        )
+        stage = Stage("identity", form.format.name, form.format.name, form.scale)
+        cycles = pack_cycles(self.builder.machine, layout_spec(block, block.shape))
+        every = list(range(len(names)))
+        zeroed = self._padded_axis(number)
+        parameters = stages_parameter((stage,))
+        if zeroed is not None:
+            parameters["zeroed"] = integer(zeroed)
+        op = ComputeOp(
+            "map",
+            [at.value],
+            names,
+            grid,
+            [every, every],
+            parameters,
+            form.type,
+            self.group.name,
+            block,
+            compute=int(cycles[0]),
+            location=self.location,
+        )
+        return self._append(op, block, at.value.name_hint)
+
+    def compute(self, inputs: Sequence[Placed]) -> Placed:
+        group = self.group
+        maps = [operand.axes for operand in (*group.operands, group.result)]
+        format = computed_format(self.builder.program, group)
+        value = self.builder.program.values[group.result.value].form
+        form = (
+            value
+            if group.family == "map"
+            else TensorForm(value.shape, format_named(format))
+        )
+        op = ComputeOp(
+            group.family,
+            [placed.value for placed in inputs],
+            [dim.name for dim in group.dims],
+            self.layouts.grid,
+            maps,
+            self._parameters(),
+            form.type,
+            group.name,
+            self.layouts.computed,
+            compute=int(self.cost.compute[0]),
+            location=self.location,
+        )
+        return self._append(op, self.layouts.computed)
+
+    def _parameters(self) -> dict[str, Attribute]:
+        group = self.group
+        if group.family == "matmul":
+            return {"accumulate": StringAttr(group.accumulate)}
+        if group.family == "reduce":
+            reduced = [StringAttr(dim.name) for dim in group.dims if dim.reduced]
+            return {
+                "function": StringAttr(group.function),
+                "reduced": ArrayAttr(reduced),
+            }
+        return stages_parameter(group.stages)
+
+    def reduce(self, at: Placed, variant: Variant) -> Placed:
+        op = ReduceOp(
+            self.group.function,
+            at.value,
+            self.group.name,
+            self.layouts.summed,
+            own=self.cost.own,
+            compute=int((self.cost.sum + self.cost.reduction.copy)[0]),
+            exchange=int(self.cost.reduction.exchange[0]),
+            location=self.location,
+        )
+        return self._append(op, self.layouts.summed)
+
+    def stages(self, at: Placed) -> Placed:
+        group, layout = self.group, self.layouts.rest
+        summed = self.layouts.summed
+        value = self.builder.program.values[group.result.value].form
+        grid = Layout(summed.shape, 1, summed.cuts, Layout.row_major(len(summed.shape)))
+        every = list(range(len(summed.shape)))
+        names = [group.dims[axis].name for axis in group.result.axes]
+        op = ComputeOp(
+            "map",
+            [at.value],
+            names,
+            grid,
+            [every, every],
+            stages_parameter(tail_stages(group)),
+            value.type,
+            group.name,
+            layout,
+            compute=int(self.cost.stages[0]),
+            location=self.location,
+        )
+        return self._append(op, layout)
+
+    def settle(self, at: Placed) -> Placed:
+        form = self.builder.program.values[self.group.result.value].form
+        layout = linear(form.shape, form.format.bytes, self.builder.machine)
+        return self.relayout(at, layout, None)
+
+
+def stages_parameter(stages: Sequence[Stage]) -> dict[str, Attribute]:
+    """The stages of a map as an attribute."""
+    return {
+        "stages": ArrayAttr(
+            [
+                DictionaryAttr(
+                    {
+                        "function": StringAttr(stage.function),
+                        "operands": ArrayAttr([integer(i) for i in stage.operands]),
+                        "format": StringAttr(stage.format),
+                        "scale": integer(stage.scale),
+                    }
+                )
+                for stage in stages
+            ]
+        )
+    }

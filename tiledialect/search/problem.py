@@ -1,0 +1,210 @@
+"""The search's view of a program: priced candidates, and how groups hang together.
+
+A value that only the very next group reads, in the axes in which it was made, rests as
+its producer left it (a *link*). Every other value settles in linear ownership. So all
+that a group must know of what came before is its link's layout, and the search may go
+from group to group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.candidates import Candidates
+from tiledialect.codelets import code_bytes
+from tiledialect.cost.group import GroupCost, group_cost, sized, tail_stages
+from tiledialect.cost.movement import movement
+from tiledialect.cost.spec import Spec
+from tiledialect.machine import Machine
+from tiledialect.program import Group, Program
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Bringing a result to linear ownership; all 0 where it is a link."""
+
+    exchange: Ints
+    compute: Ints
+    row_bytes: Ints
+    live_bytes: Ints  # of its step
+
+
+@dataclass(frozen=True)
+class Priced:
+    """The candidates of one variant of a group with their costs."""
+
+    table: Candidates
+    cost: GroupCost
+    settling: Settling
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def cycles(self) -> Ints:
+        return self.cost.cycles + self.settling.exchange + self.settling.compute
+
+    @property
+    def transient_bytes(self) -> Ints:
+        return np.maximum(self.cost.transient_bytes, self.settling.live_bytes)
+
+    @property
+    def row_bytes(self) -> Ints:
+        return self.cost.reduction.row_bytes + self.settling.row_bytes
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One group in the search.
+
+    link     operand position that the previous group's result comes in by; -1: none
+    linear   for each operand that rests linear, its spec
+    dying    of those, the ones that no later group reads
+    others   bytes of values that are alive throughout and not consumed here
+    """
+
+    group: Group
+    variants: tuple[Priced, ...]
+    link: int
+    linear: dict[int, Spec]
+    dying: tuple[int, ...]
+    others: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All stages, and what the support takes besides exchange rows."""
+
+    program: Program
+    machine: Machine
+    stages: tuple[Stage, ...]
+    code_bytes: int
+
+    def support_bytes(self, row_bytes: Ints) -> Ints:
+        """Bytes of support with so many bytes of rows: its need, or the reservation."""
+        return np.maximum(
+            self.machine.memory.support_bytes, self.code_bytes + row_bytes
+        )
+
+
+def make_problem(
+    program: Program, machine: Machine, tables: list[list[Candidates]]
+) -> Problem:
+    """Price every candidate of every group."""
+    stages = tuple(
+        _stage(program, machine, position, table)
+        for position, table in enumerate(tables)
+    )
+    return Problem(program, machine, stages, _code_bytes(program, machine))
+
+
+def is_link(program: Program, position: int) -> bool:
+    """Whether the result of the group rests as it is for the next group alone."""
+    group = program.groups[position]
+    value = group.result.value
+    if value in program.outputs or program.users(value) != [position + 1]:
+        return False
+    after = program.groups[position + 1]
+    uses = [operand for operand in after.operands if operand.value == value]
+    same = group.extents(group.result.axes) == after.extents(uses[0].axes)
+    return len(uses) == 1 and same
+
+
+def _stage(
+    program: Program, machine: Machine, position: int, table: list[Candidates]
+) -> Stage:
+    group = program.groups[position]
+    linked = position > 0 and is_link(program, position - 1)
+    before = program.groups[position - 1].result.value if linked else -1
+    link = -1
+    linear: dict[int, Spec] = {}
+    for number, operand in enumerate(group.operands):
+        value = program.values[operand.value]
+        if operand.value == before:
+            link = number
+        elif not value.is_stored:
+            shape = group.extents(operand.axes) or (1,)
+            width = value.form.format.bytes
+            linear[number] = Spec.of_linear(shape, width, machine.tiles)
+    dying = tuple(
+        number
+        for number in linear
+        if program.last_use(group.operands[number].value) == position
+    )
+    settles = not is_link(program, position)
+    variants = tuple(_priced(program, group, machine, some, settles) for some in table)
+    consumed = {group.operands[number].value for number in dying}
+    others = sum(
+        _linear_bytes(program, machine, value)
+        for value in _alive(program, position)
+        if value not in consumed
+    )
+    return Stage(group, variants, link, linear, dying, others)
+
+
+def _priced(
+    program: Program, group: Group, machine: Machine, some: Candidates, settles: bool
+) -> Priced:
+    cost = group_cost(program, group, machine, some)
+    zero = np.zeros(len(some), dtype=np.int64)
+    if not settles:
+        return Priced(some, cost, Settling(zero, zero, zero, zero))
+    linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, machine.tiles)
+    moved = movement(machine, cost.rest, linear, shared=False)
+    moving = moved.exchange > 0
+    live = cost.rest_bytes + sized(linear.tile_bytes) * moving
+    live = live + sized(moved.staging_bytes)
+    return Priced(
+        some,
+        cost,
+        Settling(
+            moved.exchange + zero, moved.copy + zero, moved.row_bytes + zero, live
+        ),
+    )
+
+
+def _alive(program: Program, position: int) -> list[int]:
+    """Values in linear ownership that are alive while the group runs."""
+    alive: list[int] = []
+    for index, value in enumerate(program.values):
+        if value.is_stored or program.last_use(index) < position:
+            continue
+        made = _made_by(program, index)
+        if value.kind == "input" or (
+            0 <= made < position and not is_link(program, made)
+        ):
+            alive.append(index)
+    return alive
+
+
+def _made_by(program: Program, value: int) -> int:
+    for position, group in enumerate(program.groups):
+        if group.result.value == value:
+            return position
+    return -1
+
+
+def _linear_bytes(program: Program, machine: Machine, value: int) -> int:
+    form = program.values[value].form
+    spec = Spec.of_linear((form.elements,), form.format.bytes, machine.tiles)
+    return int(sized(spec.tile_bytes)[0])
+
+
+def _code_bytes(program: Program, machine: Machine) -> int:
+    """Code of every codelet that any plan may use, a generous count of steps, and
+    profiling: an upper bound that all plans share."""
+    families = {group.family for group in program.groups} | {"sum", "copy"}
+    chains = {group.stages for group in program.groups if group.family == "map"}
+    chains |= {tail_stages(group) for group in program.groups if tail_stages(group)}
+    packs = any(group.family == "matmul" for group in program.groups)
+    steps = 12 * len(program.groups)
+    code = code_bytes(machine, families - {"map"}, len(chains) + packs, steps)
+    return code + machine.code.profile_bytes
