@@ -1,0 +1,181 @@
+"""schedule-exchange: every word of the moves arrives once, and the figures are true."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from layout_oracle import random_pair, random_reduce_scatter
+from phase_builder import Outcome, Table, run_rows
+from row_words import words_received, words_sent
+
+from tiledialect.dialects.exchange import PhaseOp
+from tiledialect.dialects.memory import ProgramOp
+from tiledialect.dialects.module_attributes import the_program
+from tiledialect.layout import Cut, Factor, Group, Layout
+from tiledialect.machine import Machine
+from tiledialect.passes.schedule_exchange import (
+    Move,
+    Phase,
+    Scheduled,
+    ScheduleExchangePass,
+    least_controls,
+    message_table,
+    schedule_phase,
+)
+from tiledialect.pipeline import make_context
+from tiledialect.rows import control_words, window_bases
+from tiledialect.text.parser import parse_module
+
+Arrivals = dict[tuple[int, int], tuple[int, int]]
+
+
+def machine(**exchange: int) -> Machine:
+    """mini16 with tiles enough for any random layout."""
+    return Machine.from_fields({"base": "mini16", "tiles": 300, "exchange": exchange})
+
+
+BROAD = machine()
+
+
+def random_phase(random: Random) -> Phase:
+    """One to three moves that share their first source at times."""
+    moves: list[Move] = []
+    sizes: list[int] = []
+    for _ in range(random.randint(1, 3)):
+        stack = random.random() < 0.3
+        pair = random_reduce_scatter(random) if stack else random_pair(random)
+        move = Move(len(sizes), len(sizes) + 1, len(sizes) + 2, *pair, stack)
+        slots = 1 if pair[0].partial is None else pair[0].partial.count
+        staging = move.transfers().staging_bytes
+        sizes += [pair[0].tile_bytes, slots * pair[1].tile_bytes, staging]
+        moves.append(move)
+    return Phase(tuple(moves), tuple(sizes))
+
+
+def expected(phase: Phase) -> Arrivals:
+    """(tile, address) → (source, address) of every word of the transfers."""
+    bases = window_bases(phase.buffer_bytes).tolist()
+    words: Arrivals = {}
+    for move in phase.moves:
+        table = move.transfers()
+        for i in range(table.source.size):
+            into = move.staging if table.to_staging[i] else move.destination
+            number = int(table.destinations[i])
+            members = table.set_tiles[
+                table.set_start[number] : table.set_start[number + 1]
+            ]
+            for tile in members.tolist():
+                for word in range(int(table.words[i])):
+                    to = bases[into] + int(table.offset[i]) + 4 * word
+                    at = bases[move.source] + int(table.source_offset[i]) + 4 * word
+                    assert (tile, to) not in words
+                    words[tile, to] = (int(table.source[i]), at)
+    return words
+
+
+def run(on: Machine, found: Scheduled) -> Outcome:
+    return run_rows(on, Table(*vars(found.rows).values()))
+
+
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_deliver_the_transfers(seed: int) -> None:
+    phase = random_phase(Random(seed))
+    found = schedule_phase(BROAD, phase)
+    outcome = run(BROAD, found)
+    assert outcome.arrived == expected(phase)
+    assert found.numbers["length"] == outcome.length
+    assert found.numbers["row_bytes"] == outcome.controls * 4
+    for bound in ("bound_receive", "bound_send", "bound_control"):
+        assert found.numbers[bound] <= outcome.length
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_messages_are_no_longer_than_the_machine_allows(seed: int) -> None:
+    narrow = machine(max_message_words=3, send_chunk_words=2)
+    phase = random_phase(Random(seed))
+    table = message_table(narrow, phase)
+    assert table.messages.words.max(initial=0) <= 3
+    assert run(narrow, schedule_phase(narrow, phase)).arrived == expected(phase)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_schedule_has_fewer_control_words(seed: int) -> None:
+    phase = random_phase(Random(seed))
+    least = least_controls(BROAD, message_table(BROAD, phase))
+    rows = schedule_phase(BROAD, phase).rows
+    controls = control_words(rows, BROAD.exchange)
+    assert np.array_equal(np.flatnonzero(least), rows.tiles)
+    assert np.all(least[rows.tiles] <= controls)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pairs_are_those_used_in_one_cycle(seed: int) -> None:
+    phase = random_phase(Random(seed))
+    found = schedule_phase(BROAD, phase)
+    bases = window_bases(phase.buffer_bytes)
+    reads, writes = words_sent(found.rows), words_received(found.rows)
+    pairs: set[tuple[int, int]] = set()
+    for slot in reads.keys() & writes.keys():
+        both = (reads[slot], writes[slot][1])
+        one, other = np.searchsorted(bases, both, side="right") - 1
+        pairs.add((int(one), int(other)))
+    assert list(found.together) == sorted(pairs)
+
+
+def test_equal_phases_have_equal_schedules() -> None:
+    phase = random_phase(Random(3))
+    again = random_phase(Random(3))
+    assert schedule_phase(BROAD, phase) is schedule_phase(BROAD, again)
+    anew = schedule_phase.__wrapped__(BROAD, phase)
+    assert anew == schedule_phase(BROAD, phase)
+
+
+def test_an_all_gather_takes_its_bound() -> None:
+    """Four tiles with a quarter each: 12 words in, and the latency of row 1."""
+    spread = Layout((16,), 4, ((),), (Factor(0),), spread=(Group(4, 1),))
+    whole = Layout((16,), 4, ((),), (Factor(0),), replicas=(Group(4, 1),))
+    mini4 = Machine.load("mini4")
+    phase = Phase((Move(0, 1, -1, spread, whole, False),), (16, 64))
+    numbers = schedule_phase(mini4, phase).numbers
+    assert numbers["length"] == numbers["bound_receive"] == 16 + 12
+
+
+def test_layouts_of_ragged_blocks_are_packed_by_delivery() -> None:
+    rows = Layout((7, 5), 4, ((Cut(3, 1),), ()), (Factor(0), Factor(1)))
+    columns = Layout((7, 5), 4, ((), (Cut(2, 4),)), (Factor(1), Factor(0)))
+    phase = Phase((Move(0, 1, -1, rows, columns, False),), (60, 84))
+    assert run(BROAD, schedule_phase(BROAD, phase)).arrived == expected(phase)
+
+
+TWICE = """
+module attributes {tile.machine = "mini4", tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 16 bytes on <0 [4:1]> live [0, 4)
+    %y = memory.buffer operand "y" 64 bytes on <0 [4:1]> live [0, 4)
+    exchange.phase 0 "first" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]> to <[16] bytes 4 replicas [4 step 1]>
+    }
+    exchange.phase 3 "second" {
+      exchange.move %x to %y
+        : <[16] bytes 4 spread [4 step 1]> to <[16] bytes 4 replicas [4 step 1]>
+    }
+  }
+}
+"""
+
+
+def test_a_pair_is_written_once_for_all_phases() -> None:
+    module = parse_module(make_context(), TWICE, "t.mlir")
+    ScheduleExchangePass().apply(make_context(), module)
+    module.verify()
+    program = the_program(module, ProgramOp)
+    assert [len(apart.pairs) for apart in program.aparts] == [1]
+    first, second = (step for step in program.steps if isinstance(step, PhaseOp))
+    assert first.rows == second.rows
+    assert first.rows is not None
