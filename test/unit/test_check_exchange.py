@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,12 +19,17 @@ from exchange_phases import (
     transfers,
 )
 from phase_builder import Message, Table, encode
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
 
+from tiledialect.checkers.check_exchange import CheckExchangePass
 from tiledialect.checkers.deliveries import MoveTable
 from tiledialect.checkers.disproof import Disproof
 from tiledialect.checkers.row_reader import decode_rows
 from tiledialect.checkers.window import Window
+from tiledialect.diagnostics import Refused
 from tiledialect.machine import Machine
+from tiledialect.pipeline import make_context
 
 # What is right is accepted
 
@@ -82,7 +89,10 @@ def test_decodes_by_hand() -> None:
         ({"length": 1}, "length is"),
         ({"bound_receive": 1}, "receive bound is 1, it is"),
         ({"bound_send": 1}, "send bound is 1, it is"),
-        ({"bound_control": 10_000}, "control bound is 10000; its transfers need 7 control words"),
+        (
+            {"bound_control": 10_000},
+            "control bound is 10000; its transfers need 7 control words",
+        ),
         ({"messages": 3}, "has 3 messages"),
         ({"messages": 5}, "has 5 messages"),
         ({"row_bytes": 4}, "row bytes is 4, it is"),
@@ -205,6 +215,55 @@ def test_accepts_an_alias_of_other_bytes() -> None:
     x, y = p.window.buffers
     p.window = Window([x, replace(y, storage=0, storage_offset=64)])
     p.prove()
+
+
+GATHER, HALVES, _ = (
+    (Path(__file__).parent.parent / "lit" / "passes" / "check-exchange.mlir")
+    .read_text(encoding="utf-8")
+    .split("// -----")
+)
+
+
+def text_edits(text: str) -> list[str]:
+    """The module with one line of its schedule dropped, or one number of it changed."""
+    lines = text.splitlines()
+    edits: list[str] = []
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith("tile "):
+            continue
+        tail = line[line.index(">") :] if ">" in line else ""
+        changed = [tail]
+        rows = line.partition(">")[0]
+        for found in re.finditer(r"(?<=at )\d+|(?<=from )\d+|\d+:\d+", rows):
+            first, end = line[: found.start()], line[found.end() :]
+            if ":" in found[0]:
+                low, high = (int(n) for n in found[0].split(":"))
+                new = [(low + 4, high + 4), (low + 4, high), (low, high - 4)]
+                changed += [f"{first}{a}:{b}{end}" for a, b in new]
+            else:
+                steps = [int(found[0]) + 1, max(0, int(found[0]) - 1)]
+                changed += [f"{first}{n}{end}" for n in steps if n != int(found[0])]
+        edits += [
+            "\n".join([*lines[:number], c, *lines[number + 1 :]]) for c in changed
+        ]
+    return edits
+
+
+@pytest.mark.parametrize("text", [GATHER, HALVES])
+def test_refuses_every_small_edit_of_a_schedule(text: str) -> None:
+    """Dropped lines, ranges a word shorter or aside, cycles and sources one off: 169
+    edits, none of them equivalent. Some are no schedule and fail to parse already."""
+    check(text)
+    edits = text_edits(text)
+    for edit in edits:
+        with pytest.raises((Refused, ParseError)):
+            check(edit)
+    assert len(edits) in (131, 38)
+
+
+def check(text: str) -> None:
+    module = Parser(make_context(), text).parse_module()
+    CheckExchangePass().apply(make_context(), module)
 
 
 def test_the_longest_message_counts() -> None:

@@ -16,6 +16,7 @@ over addresses for each class of tiles with the same buffers (`footprint`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.context import Context
@@ -35,7 +36,7 @@ from tiledialect.checkers.overlap import (
     check_rows_apart,
 )
 from tiledialect.checkers.program_reader import PlacedProgram, read_placed
-from tiledialect.checkers.row_reader import decode_rows
+from tiledialect.checkers.row_reader import row_controls
 from tiledialect.codelets import code_bytes
 from tiledialect.diagnostics import fail
 from tiledialect.dialects.codelet import ComputeOp, CopyOp, FillOp, RunOp
@@ -50,6 +51,11 @@ from tiledialect.dialects.module_attributes import (
     the_program,
 )
 from tiledialect.machine import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -75,10 +81,8 @@ def support_of(machine: Machine, program: ProgramOp) -> Support:
     chains: set[object] = set()
     for step in program.steps:
         if isinstance(step, PhaseOp):
-            if step.rows is None:
-                fail(step, f'phase "{step.phase_name.data}" has no rows')
-            rows = decode_rows(machine, step.rows.data)
-            controls[rows.tiles] += rows.controls
+            tiles, issued = _phase_controls(machine, step)
+            controls[tiles] += issued
         elif isinstance(step, ComputeOp):
             _note_code(step, families, chains)
     code = code_bytes(machine, families, len(chains), 0)
@@ -90,6 +94,16 @@ def support_of(machine: Machine, program: ProgramOp) -> Support:
         profile=machine.code.profile_bytes,
         reservation=machine.memory.support_bytes,
     )
+
+
+def _phase_controls(machine: Machine, phase: PhaseOp) -> tuple[Ints, Ints]:
+    """Tiles that take part in a phase, and the control words of each."""
+    if phase.rows is None:
+        fail(phase, f'phase "{phase.phase_name.data}" has no rows')
+    try:
+        return phase.rows.data.tiles, row_controls(machine, phase.rows.data)
+    except Disproof as fault:
+        fail(phase, f'phase "{phase.phase_name.data}": {fault}')
 
 
 def _note_code(step: ComputeOp, families: set[str], chains: set[object]) -> None:

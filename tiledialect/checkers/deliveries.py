@@ -141,7 +141,7 @@ def canonical(window: Window, runs: Runs, who: str) -> Runs:
     """The runs by tile and address, adjacent ones joined. Raises Disproof where two
     write one word; `who` begins the error."""
     kept = runs.words > 0
-    order = np.argsort(_key(runs)[kept], kind="stable")
+    order = np.argsort(_key(runs)[kept])  # equal keys are refused below
     at = np.flatnonzero(kept)[order]
     tile, address, words = runs.tile[at], runs.address[at], runs.words[at]
     source, source_address = runs.source[at], runs.source_address[at]
@@ -202,7 +202,9 @@ def _paired(latency: Ints, sends: Sends, receives: Receives) -> _Pieces:
     wanted = receives.source * TILE_SPAN + receives.cycle - latency[receives.tile]
     last_wanted = wanted + receives.words - 1
     first = np.maximum(np.searchsorted(start, wanted, side="right") - 1, 0)
-    last = np.searchsorted(start, last_wanted, side="right") - 1
+    last = first.copy()
+    wide = last_wanted >= np.append(start + sends.words, 0)[first]
+    last[wide] = np.searchsorted(start, last_wanted[wide], side="right") - 1
     count = np.maximum(last - first + 1, 0)
     receive = np.repeat(np.arange(len(count), dtype=np.int64), count)
     send = ragged(first, count)

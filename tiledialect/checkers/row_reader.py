@@ -111,10 +111,16 @@ def decode_rows(machine: Machine, table: RowTable) -> Rows:
     clock = _since_program_start(words.cycles, table.start)
     return Rows(
         tiles=table.tiles,
-        controls=_control_words(machine, table, words),
+        controls=_control_words(machine, table, words.opcode),
         sends=_sends(table, words, clock),
         receives=_receives(table, words, clock),
     )
+
+
+def row_controls(machine: Machine, table: RowTable) -> Ints:
+    """The control words of each of the table's tiles, rows not looked into further."""
+    _check_table(machine, table)
+    return _control_words(machine, table, table.words >> 29)
 
 
 def ragged(starts: Ints, counts: Ints) -> Ints:
@@ -285,12 +291,14 @@ def _by_tile(
     return np.repeat(runs, counts), kept[ragged(first, counts)]
 
 
-def _control_words(machine: Machine, table: RowTable, words: _Words) -> Ints:
+def _control_words(
+    machine: Machine, table: RowTable, opcode: NDArray[np.integer]
+) -> Ints:
     """Control words that each tile issues in the phase."""
     x = machine.exchange
-    issued = np.array(
-        [0, x.send_controls, x.gap_controls, x.source_controls, x.pointer_controls, 1]
-    )
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(issued[words.opcode])])
+    issued = np.zeros(8, np.int64)
+    issued[[SEND, WAIT, RECEIVE]] = x.send_controls, x.gap_controls, x.source_controls
+    issued[[POINT, PAUSE]] = x.pointer_controls, 1
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(issued[opcode])])
     of_program = np.append(np.diff(before[table.start]), 0)  # program -1: none
     return x.phase_controls + of_program[table.send] + of_program[table.receive]

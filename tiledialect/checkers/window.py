@@ -62,6 +62,13 @@ class Window:
         offset = np.array([b.storage_offset for b in self.buffers], np.int64)
         return (base + offset - self.bases[:-1])[buffer] + address
 
+    def shares_storage(self, read: Sequence[int], written: Sequence[int]) -> bool:
+        """Whether two written buffers, or a read and a written one, can have a byte in
+        common: whether one contains both."""
+        into = [self.buffers[number].storage for number in set(written)]
+        out_of = {self.buffers[number].storage for number in read}
+        return len(set(into)) < len(into) or not out_of.isdisjoint(into)
+
     def name(self, address: int) -> str:
         """A window address as users know it: `up.left + 64`."""
         number = int(self.buffer_at(np.array([address], np.int64))[0])
