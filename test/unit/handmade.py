@@ -115,7 +115,7 @@ def package(
         entry="main",
         binds=tuple(binds),
         buffers=tuple(buffers),
-        support=Support(1500, 256, 64, 64, 2048),
+        support=Support(1664, 256, 64, 64, 2048),
         footprint=MINI4.max_bytes,
         live_peak=0,
         estimated_cycles=0,

@@ -140,6 +140,13 @@ def test_padding_along_k_must_be_written_and_zero() -> None:
             simulator.run({"x": X})
 
 
+def test_a_single_row_lies_in_order_as_it_is() -> None:
+    one = replace(MATMUL, extents=(1, 1, 5, 16))
+    row = with_view(one, 0, axes=((), ((1, 0),), (), ((16, 2),)))
+    simulator, _, _ = matmul_run(row)
+    simulator.run({"x": X})
+
+
 def with_view(call: Call, operand: int, **changes: Any) -> Call:
     """The call with other fields in one view; -1 is the result."""
     views = [*call.inputs, *call.outputs]
@@ -191,6 +198,22 @@ REDUCE = Call(
         (with_view(MATMUL, -1, address=16336), "outside the addresses of tensors"),
         (with_view(MATMUL, -1, scale=1), "format f16 has no scale"),
         (with_view(MATMUL, 0, format="bf16"), "multiplies no bf16"),
+        (
+            with_view(MATMUL, 0, axes=((), ((3, 32),), (), ((16, 2),))),
+            "the left operand does not lie in panels of 8 elements",
+        ),
+        (
+            with_view(MATMUL, 0, axes=((), ((3, 2),), (), ((2, 48), (8, 6)))),
+            "the left operand does not lie in panels of 8 elements",
+        ),
+        (
+            with_view(MATMUL, 1, axes=((), (), ((8, 2),), ((16, 16),))),
+            "the right operand does not lie in panels of 8 elements",
+        ),
+        (
+            with_view(MATMUL, -1, axes=((), ((3, 2),), ((8, 6),), ())),
+            "the result does not lie in panels of 8 elements",
+        ),
         (map_call(A, B, "sum"), "no map computes 'sum'"),
         (map_call(A, B, "add"), "'add' takes 2 operands, 1 come"),
         (map_call(A, B, parameters={"stages": []}), "at least one function"),

@@ -109,7 +109,7 @@ def relayout_package(source: Layout, destination: Layout) -> Package:
         machine=dict(WIDE.fields),
         budget=WIDE.max_bytes,
         footprint=WIDE.max_bytes,
-        support=Support(0, row_bytes, 0, 0, 8192),
+        support=Support(2048, row_bytes, 64, 64, 8192),
     )
 
 

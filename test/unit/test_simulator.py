@@ -191,7 +191,7 @@ def test_a_phase_that_never_ends_is_refused() -> None:
         [],
         [buffer("x", UPPER, 4096, 0, 1)],
     )
-    support = replace(made.support, rows=5000, code=0, bytes=6000)
+    support = replace(made.support, rows=5000, bytes=7000)
     refuse(replace(made, support=support), "a phase of 590558002100 cycles never ends")
 
 
@@ -259,11 +259,14 @@ def test_one_element_is_not_read_and_written_in_one_cycle(start: int) -> None:
 def test_control_words_keep_their_memory_element_and_their_size() -> None:
     made = shift()
     low = replace(made.support, rows=256, bytes=256, code=0, program=0, profile=0)
+    free = {name: 0 for name in vars(MINI4.code)}  # a machine whose code takes nothing
+    memory = {**MINI4.fields["memory"], "support_bytes": 256}
     near = 128 + 256  # right behind the support, in the element of the rows
     receives = {1: (10, [point(B), receive(0, 2)])}
     moved = replace(
         made,
         support=low,
+        machine={**MINI4.fields, "code": free, "memory": memory},
         binds=(bind("input", "x", (8,), near), made.binds[1]),
         buffers=(buffer("x", near, 8, 0, 9), made.buffers[1]),
         steps=(phase(12, rows({0: [send(near, 2)]}, receives)),),
@@ -273,6 +276,15 @@ def test_control_words_keep_their_memory_element_and_their_size() -> None:
     enough = replace(made, support=replace(made.support, rows=20))
     assert run(enough).cycles == 54
     refuse(replace(made, support=replace(made.support, rows=19)), "need 20 bytes")
+    for name, least in (("code", 1024), ("program", 8), ("profile", 64)):
+        enough_of_it = replace(made.support, code=1024, program=8, profile=64)
+        assert run(replace(made, support=enough_of_it)).cycles == 54
+        short = replace(enough_of_it, **{name: least - 1})
+        words = f"support.{name} is {least - 1} bytes, {least} are needed"
+        refuse(replace(made, support=short), words)
+    refuse(replace(made, support=replace(made.support, bytes=2047)), "2048 are needed")
+    large = replace(made.support, bytes=8065)
+    refuse(replace(made, support=large), "support ends at 8193, executable memory at")
     twice = replace(enough, steps=(*made.steps, *made.steps))
     refuse(twice, "step 1 'E': tile 0: control words up to this phase need 40 bytes")
 

@@ -16,6 +16,7 @@ from tiledialect.machine import Machine
 from tiledialect.runtime.kernels import MapStage
 from tiledialect.runtime.memory import all_tiles
 from tiledialect.runtime.package import Call, View
+from tiledialect.runtime.panels import check_panels
 from tiledialect.runtime.parameters import (
     CallError,
     element_of,
@@ -195,6 +196,7 @@ def _check_matmul(machine: Machine, call: Call) -> None:
                 f"{name} operand has {room} elements along k, the matrix unit reads"
                 f" blocks of {mode.k_block} for {depth}"
             )
+    check_panels(call, mode)
 
 
 def _check_map(machine: Machine, call: Call) -> None:

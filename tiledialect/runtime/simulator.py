@@ -33,6 +33,7 @@ from tiledialect.runtime.package import (
 )
 from tiledialect.runtime.parameters import CallError
 from tiledialect.runtime.rows_decoder import Phase, RowsError, decode
+from tiledialect.runtime.support import check_support
 from tiledialect.runtime.timing import compute_cycles, phase_length
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Simulator:
     def __init__(self, package: Package) -> None:
         self.package = package
         self.machine = Machine.from_fields(package.machine)
+        check_support(self.machine, package)
         self.limits = tensor_limits(self.machine, package)
         self.memory = Memory(self.machine.tiles, self.limits.high)
         self.row_words: Ints = np.zeros(self.machine.tiles, dtype=np.int64)
