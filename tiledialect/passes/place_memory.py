@@ -215,17 +215,26 @@ def placement_problem(
 # What was found
 
 
-def live_peaks(problem: Problem, addresses: Ints, steps: int) -> Ints:
-    """(steps,) distinct bytes that live buffers take on the class that has most."""
-    alive = np.zeros((len(problem.names), steps), np.bool_)
+@dataclass(frozen=True)
+class Occupied:
+    """Distinct bytes of buffers on the class of tiles that has most."""
+
+    peaks: Ints  # (steps,) alive in each step
+    ever: int  # alive in some step
+
+
+def occupied(problem: Problem, addresses: Ints, steps: int) -> Occupied:
+    """What the buffers take at their addresses, gaps between them not counted."""
+    alive = np.zeros((len(problem.names), steps + 1), np.bool_)
     for i, lifetime in enumerate(problem.lifetimes):
         for first, end in lifetime:
-            alive[i, first:end] = True
-    peaks = np.zeros(steps, np.int64)
+            alive[i, first : min(end, steps)] = True
+        alive[i, steps] = bool(lifetime)
+    most = np.zeros(steps + 1, np.int64)
     for held in problem.classes.T:
-        live = _covered(addresses[held], problem.bytes[held], alive[held])
-        peaks = np.maximum(peaks, live)
-    return peaks
+        bytes = _covered(addresses[held], problem.bytes[held], alive[held])
+        most = np.maximum(most, bytes)
+    return Occupied(most[:steps], int(most[steps]))
 
 
 def _covered(address: Ints, size: Ints, alive: Bools) -> Ints:
@@ -277,12 +286,12 @@ def refusal(
 
 
 def _map(
-    program: ProgramOp, found: Placement, peaks: Ints, support: Support, limit: int
+    program: ProgramOp, status: str, taken: Occupied, support: Support, limit: int
 ) -> MapOp:
-    live = peaks + support.bytes
+    live = taken.peaks + support.bytes
     step = int(live.argmax()) if live.size else 0
     numbers = {
-        "footprint": found.footprint + support.bytes,
+        "footprint": taken.ever + support.bytes,
         "limit": limit,
         "support": support.bytes,
         "code": support.code,
@@ -292,7 +301,6 @@ def _map(
         "live_peak": int(live.max(initial=support.bytes)),
         "peak_step": step,
     }
-    status = "minimal" if found.status == "minimal" else "fits"
     return MapOp(numbers, live.tolist(), status, location=carried_location(program))
 
 
@@ -340,8 +348,8 @@ def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
         fail(_first(program, demands, found.buffers), message, KINDS[found.status])
     for buffer, address in zip(demands.buffers, found.addresses, strict=True):
         buffer.address = integer(int(address))
-    peaks = live_peaks(problem, found.addresses, program.step_count)
-    program.declare(_map(program, found, peaks, support, limit))
+    taken = occupied(problem, found.addresses, program.step_count)
+    program.declare(_map(program, found.status, taken, support, limit))
 
 
 def _first(
