@@ -107,12 +107,12 @@ def shortest(sends: Sends, latency: Index) -> int:
     return best
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_phases_hold_the_rules(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for _ in range(50):
+    for _ in range(100):
         tiles = int(rng.integers(1, 12))
-        count, longest, widest = (int(rng.integers(1, most)) for most in (30, 90, 6))
+        count, longest, widest = (int(rng.integers(1, most)) for most in (25, 30, 6))
         sends = random_sends(rng, tiles, count, longest, widest if seed % 2 else 1)
         latency = rng.integers(0, 9, tiles)
         found = schedule(table(tiles, sends), latency, split=seed % 4 > 1)
@@ -126,7 +126,7 @@ def test_random_phases_hold_the_rules(seed: int) -> None:
 def test_tiny_phases_reach_the_optimum_or_come_close() -> None:
     """Near-optimal on average, and never below what brute force proves."""
     total = least = 0
-    for seed in range(150):
+    for seed in range(80):
         rng = np.random.default_rng(seed)
         tiles = int(rng.integers(2, 5))
         sends = random_sends(rng, tiles, int(rng.integers(2, 5)), 3, 1 + seed % 2)

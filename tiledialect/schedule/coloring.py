@@ -9,11 +9,11 @@ free at its receiver, the two slots change places.
 import numpy as np
 from numpy.typing import NDArray
 
-from tiledialect.schedule.compiled import compiled
+from tiledialect.schedule.compiled import compiled, inner
 from tiledialect.schedule.table import Index, Messages
 
 
-@compiled
+@inner
 def _free(holder: NDArray[np.int32], row: int) -> int:
     """The first slot of a row that nobody holds."""
     slot = 0

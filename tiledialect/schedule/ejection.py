@@ -8,8 +8,8 @@ is put out, so that no cycle lasts.
 import numpy as np
 from numpy.typing import NDArray
 
-from tiledialect.schedule.compiled import compiled
-from tiledialect.schedule.table import Index, Messages
+from tiledialect.schedule.compiled import compiled, inner
+from tiledialect.schedule.table import Index, Messages, port_rows
 
 Owner = NDArray[np.int32]
 """(2 * tiles, slots) the message that holds a slot of a port, or -1."""
@@ -17,34 +17,17 @@ Owner = NDArray[np.int32]
 LARGEST_TABLE = 48 << 20
 """Slots of all ports together, above which a phase is not repaired."""
 
-SLOTS_A_MOVE = 512
-"""A move that looks at more slots than this counts as several."""
+SLOTS_A_MOVE = 1024
+"""A move that looks at more slots of ports than this counts as several."""
 
-ROUNDS = 8
-"""Targets tried, each twice as far above the bound as the one before."""
+ATTEMPTS = 4
+"""The moves are enough for so many attempts that fail."""
 
-
-@compiled
-def _ports(
-    message: int,
-    source: Index,
-    destinations: Index,
-    set_start: Index,
-    set_tiles: Index,
-    rows: Index,
-) -> int:
-    """Write the rows of a message's ports; how many there are."""
-    tiles = rows.size - 1
-    index = int(destinations[message])
-    begin = int(set_start[index])
-    count = int(set_start[index + 1]) - begin
-    rows[0] = source[message]
-    for i in range(count):
-        rows[i + 1] = tiles + set_tiles[begin + i]
-    return count + 1
+SMALLEST_STEP = 256
+"""No attempt is made to gain less than the bound over this."""
 
 
-@compiled
+@inner
 def _add_price(
     owner: Owner, row: int, width: int, last: int, weight: Index, price: Index
 ) -> None:
@@ -66,7 +49,7 @@ def _add_price(
                 before = following if width == 1 else before
 
 
-@compiled
+@inner
 def _cheapest(price: Index, last: int, seed: int) -> int:
     """The first free start up to `last`, or any one of the cheapest."""
     best = 0
@@ -92,20 +75,17 @@ def _settle(
     slots: Index,
     latest: Index,
     weight: Index,
-    source: Index,
-    destinations: Index,
-    set_start: Index,
-    set_tiles: Index,
+    first_row: Index,
+    rows: Index,
     moves: int,
 ) -> tuple[int, int]:
     """Place late messages until none is left or the moves are spent.
 
     `late` is a ring that holds `count` messages. One that has a start already is only
-    entered in the table. Returns how many are still late, their start being -1, and
-    the moves left.
+    entered in the table. The ports of a message are rows[first_row[message]:] up to
+    those of the next. Returns how many are still late, their start being -1, and the
+    moves left.
     """
-    rows = np.empty(owner.shape[0] // 2 + 1, np.int64)
-    others = np.empty(owner.shape[0] // 2 + 1, np.int64)
     price = np.empty(owner.shape[1], np.int64)
     head = 0
     while count > 0 and moves > 0:
@@ -113,34 +93,44 @@ def _settle(
         head = (head + 1) % late.size
         count -= 1
         width = int(slots[message])
-        ports = _ports(message, source, destinations, set_start, set_tiles, rows)
+        ports = range(first_row[message], first_row[message + 1])
         begin = int(start[message])
         if begin < 0:
             last = int(latest[message])
-            moves -= 1 + last * ports // (2 * SLOTS_A_MOVE)
+            moves -= 1 + last * len(ports) // SLOTS_A_MOVE
             for slot in range(last + 1):
                 price[slot] = 0
-            for i in range(ports):
-                _add_price(owner, int(rows[i]), width, last, weight, price)
+            for port in ports:
+                _add_price(owner, int(rows[port]), width, last, weight, price)
             begin = _cheapest(price, last, moves)
-        for i in range(ports):
+        for port in ports:
             for slot in range(begin, begin + width):
-                other = int(owner[rows[i], slot])
+                other = int(owner[rows[port], slot])
                 if other >= 0:
-                    size = _ports(
-                        other, source, destinations, set_start, set_tiles, others
-                    )
-                    first = int(start[other])
-                    for j in range(size):
-                        for place in range(first, first + slots[other]):
-                            owner[others[j], place] = -1
-                    start[other] = -1
+                    _put_out(owner, other, start, slots, first_row, rows)
                     weight[other] += slots[other]
                     late[(head + count) % late.size] = other
                     count += 1
-                owner[rows[i], slot] = message
+                owner[rows[port], slot] = message
         start[message] = begin
     return count, moves
+
+
+@inner
+def _put_out(
+    owner: Owner,
+    message: int,
+    start: Index,
+    slots: Index,
+    first_row: Index,
+    rows: Index,
+) -> None:
+    """Take a message out of the table."""
+    begin = int(start[message])
+    for port in range(first_row[message], first_row[message + 1]):
+        for slot in range(begin, begin + slots[message]):
+            owner[rows[port], slot] = -1
+    start[message] = -1
 
 
 def repair(
@@ -148,51 +138,44 @@ def repair(
     start: Index,
     farthest: Index,
     bound: int,
-    gap: int,
+    good: int,
     moves: int,
 ) -> tuple[Index, int]:
     """Starts of a schedule no longer than the one given, and the moves left.
 
-    `farthest` (n,) is the greatest latency among a message's receivers. The first
-    target is `gap` above the bound; when a round's share of the moves does not do, the
-    gap doubles.
+    `farthest` (n,) is the greatest latency among a message's receivers. The length is
+    brought towards the bound by halves, a failure counting as a bound; the end is when
+    it is at most `good` or the halves are small.
     """
-    quantum = int(np.gcd.reduce(messages.words))
-    slots = messages.words // quantum
+    share = moves // ATTEMPTS
     end = start + messages.words + farthest
-    length = int(end.max())
-    horizon = length // quantum + 1
-    share = moves // ROUNDS
-    if share < 1 or 2 * messages.tiles * horizon > LARGEST_TABLE:
+    quantum = int(np.gcd.reduce(messages.words))
+    horizon = int(end.max()) // quantum + 1
+    if 2 * messages.tiles * horizon > LARGEST_TABLE:
         return start, moves
-    target = bound + gap
-    owner = np.full((2 * messages.tiles, horizon), -1, np.int32)
-    weight = slots.copy()
-    placed = np.where(end <= target, start // quantum, -1)
-    late = np.argsort(placed < 0, kind="stable")
-    count = messages.count
-    for _ in range(ROUNDS):
-        latest = (target - farthest - messages.words) // quantum
-        count, rest = _settle(
-            owner,
-            late,
-            count,
+    table = np.empty((2 * messages.tiles, horizon), np.int32)
+    ports = port_rows(messages)
+    slots = messages.words // quantum
+    low = bound
+    while moves > 0 and end.max() > max(good, low + bound // SMALLEST_STEP):
+        target = max(good, (low + int(end.max())) // 2)
+        placed = np.where(end <= target, start // quantum, -1)
+        table[:] = -1
+        late, rest = _settle(
+            table,
+            np.argsort(placed < 0, kind="stable"),
+            messages.count,
             placed,
             slots,
-            latest,
-            weight,
-            messages.source,
-            messages.destinations,
-            messages.set_start,
-            messages.set_tiles,
-            share,
+            (target - farthest - messages.words) // quantum,
+            slots.copy(),
+            *ports,
+            min(share, moves),
         )
-        moves -= share - rest
-        if count == 0:
-            return placed * quantum, moves
-        late[:count] = np.flatnonzero(placed < 0)
-        gap += max(gap, 1)
-        target = bound + gap
-        if target >= length:
-            break
+        moves -= min(share, moves) - rest
+        if late:
+            low = target
+        else:
+            start = placed * quantum
+            end = start + messages.words + farthest
     return start, moves

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiledialect.schedule.compiled import compiled
 from tiledialect.schedule.ports import Bits, earliest, take
-from tiledialect.schedule.table import Index, Messages
+from tiledialect.schedule.table import Index, Messages, port_rows
 
 LONGEST_BITMAP_SLOTS = 1 << 19
 """Above this many slots a phase is scheduled in slots of several cycles."""
@@ -20,33 +20,24 @@ def _place(
     position: int,
     busy: Bits,
     full: Index,
-    source: Index,
+    first_row: Index,
+    rows: Index,
     slots: Index,
-    destinations: Index,
-    set_start: Index,
-    set_tiles: Index,
     start: Index,
 ) -> int:
     """Place messages order[position:]; the position at which the bitmaps ended."""
-    tiles = busy.shape[0] // 2
-    rows = np.empty(tiles + 1, np.int64)
     while position < order.size:
         message = int(order[position])
+        first, end = int(first_row[message]), int(first_row[message + 1])
         width = int(slots[message])
-        rows[0] = source[message]
-        index = int(destinations[message])
-        begin = int(set_start[index])
-        count = 1 + int(set_start[index + 1]) - begin
-        for i in range(1, count):
-            rows[i] = tiles + set_tiles[begin + i - 1]
         slot = int(start[message])
         if slot < 0:
-            slot = earliest(busy, full, rows, count, width)
+            slot = earliest(busy, full, rows, first, end, width)
             if slot < 0:
                 break
         start[message] = slot
-        for i in range(count):
-            take(busy, full, rows[i], slot, width)
+        for i in range(first, end):
+            take(busy, full, int(rows[i]), slot, width)
         position += 1
     return position
 
@@ -75,6 +66,7 @@ def first_fit(
     start = np.full(messages.count, -1) if fixed is None else fixed.copy()
     busy = np.zeros((2 * messages.tiles, width), np.uint64)
     full = np.zeros(2 * messages.tiles, np.int64)
+    first_row, rows = port_rows(messages)
     position = 0
     while True:
         position = _place(
@@ -82,11 +74,9 @@ def first_fit(
             position,
             busy,
             full,
-            messages.source,
+            first_row,
+            rows,
             slots,
-            messages.destinations,
-            messages.set_start,
-            messages.set_tiles,
             start,
         )
         if position == order.size:

@@ -7,7 +7,7 @@ their deadline. Pays where tiles receive much more than they send.
 
 import numpy as np
 
-from tiledialect.schedule.compiled import compiled
+from tiledialect.schedule.compiled import compiled, inner
 from tiledialect.schedule.first_fit import first_fit
 from tiledialect.schedule.levels import Sends
 from tiledialect.schedule.ports import ALL, ONE, ZERO, Bits, low_zeros, take
@@ -20,7 +20,7 @@ MOST_LATE = 20
 """Turns tried in vain: at most one in this many."""
 
 
-@compiled
+@inner
 def _begins(busy: Bits, width: int, into: Bits) -> None:
     """Mark where `width` free slots begin in one row of `busy`."""
     for word in range(busy.size):
@@ -39,7 +39,7 @@ def _begins(busy: Bits, width: int, into: Bits) -> None:
         have += shift
 
 
-@compiled
+@inner
 def _most(sender: Bits, begins: Bits, waiting: Index, count: int, planes: Bits) -> int:
     """The first slot open to the sender and to most waiting receivers, or -1."""
     best = -1

@@ -7,7 +7,7 @@ is a taken slot. `full[row]` counts the leading words of a row that have no free
 import numpy as np
 from numpy.typing import NDArray
 
-from tiledialect.schedule.compiled import compiled
+from tiledialect.schedule.compiled import inner
 from tiledialect.schedule.table import Index
 
 Bits = NDArray[np.uint64]
@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
 
-@compiled
+@inner
 def low_zeros(word: np.uint64) -> int:
     """How many bits below the lowest set bit; 64 if none is set."""
     if word == ZERO:
@@ -30,7 +30,7 @@ def low_zeros(word: np.uint64) -> int:
     return count
 
 
-@compiled
+@inner
 def high_zeros(word: np.uint64) -> int:
     """How many bits above the highest set bit; 64 if none is set."""
     if word == ZERO:
@@ -43,7 +43,7 @@ def high_zeros(word: np.uint64) -> int:
     return count
 
 
-@compiled
+@inner
 def runs(free: np.uint64, width: int) -> np.uint64:
     """The bits at which `width` set bits begin within the word."""
     have = 1
@@ -54,19 +54,21 @@ def runs(free: np.uint64, width: int) -> np.uint64:
     return free
 
 
-@compiled
-def earliest(busy: Bits, full: Index, rows: Index, count: int, width: int) -> int:
-    """The first slot from which all rows[:count] are free for `width` slots.
+@inner
+def earliest(
+    busy: Bits, full: Index, rows: Index, first: int, end: int, width: int
+) -> int:
+    """The first slot from which all rows[first:end] are free for `width` slots.
 
     -1 when the bitmaps end before that.
     """
     place = 0
-    for i in range(count):
+    for i in range(first, end):
         place = max(place, full[rows[i]])
     run = 0
     for word in range(place, busy.shape[1]):
         taken = ZERO
-        for i in range(count):
+        for i in range(first, end):
             taken |= busy[rows[i], word]
         if taken == ALL:
             run = 0
@@ -84,7 +86,7 @@ def earliest(busy: Bits, full: Index, rows: Index, count: int, width: int) -> in
     return -1
 
 
-@compiled
+@inner
 def take(busy: Bits, full: Index, row: int, begin: int, width: int) -> None:
     """Mark the slots [begin, begin + width) of a row as taken."""
     word = begin // 64

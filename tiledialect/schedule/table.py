@@ -94,6 +94,19 @@ def endpoints(messages: Messages) -> tuple[Index, Index]:
     return message, messages.set_tiles[place]
 
 
+def port_rows(messages: Messages) -> tuple[Index, Index]:
+    """Where the ports of each message begin, and the ports: sender, then receivers.
+
+    Tile t sends through port t and receives through port tiles + t.
+    """
+    first = np.append(0, np.cumsum(messages.fan_out + 1))
+    rows = np.empty(first[-1], np.int64)
+    message, tile = endpoints(messages)
+    rows[np.arange(message.size) + message + 1] = tile + messages.tiles
+    rows[first[:-1]] = messages.source
+    return first, rows
+
+
 def intern_sets(start: Index, members: Index) -> tuple[Index, Index, Index]:
     """Number equal sets alike: each set's index, and the distinct sets.
 

@@ -1,0 +1,189 @@
+"""Which methods a phase needs: from cheap to dear, until a schedule is good.
+
+Closed forms first. Then first fit in several orders, repaired: of bundles, of messages
+if bundles are too coarse, of pieces if messages are. Multicasts are split where that
+does not do. The shortest schedule wins, and among equals the first found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiledialect.schedule.bounds import Bound, Loads, arrival, set_extremes
+from tiledialect.schedule.families import rotation, turns
+from tiledialect.schedule.levels import Level, Sends, bundled, cut, single
+from tiledialect.schedule.table import Index, Messages
+
+GOOD = 1.005
+"""A ratio to the bound at which no other method is tried."""
+
+FAIR = 1.02
+"""A ratio at which no dearer method is tried."""
+
+PASSABLE = 1.05
+"""A ratio at which no method is tried that costs more control words."""
+
+TARGETS = (1.02, 1.05, 1.1, 1.2, 1.4, 1.7)
+"""Ratios aimed at, one after the other, by sending multicasts in turns."""
+
+PIECES = 32
+"""A message that is cut is cut to at most one in so many words of the bound."""
+
+SHORTEST_PIECE = 16
+"""But pieces may always have this many words."""
+
+
+@dataclass
+class Search:
+    """The best schedule of a phase so far, and the methods that look for better."""
+
+    messages: Messages
+    latency: Index
+    load: Loads
+    bound: Bound
+    moves: int
+    """Moves that repair may still make."""
+    split: bool
+    best: tuple[Level, Sends] | None = None
+    length: int = 0
+    method: str = "empty"
+
+    def offer(self, level: Level, sends: Sends, method: str) -> None:
+        """Keep a schedule if it is shorter than all before."""
+        last = arrival(sends.messages, self.latency, sends.start)
+        length = max(last, self.bound.control)
+        if self.best is None or length < self.length:
+            self.best, self.length, self.method = (level, sends), length, method
+
+    def offer_whole(self, level: Level, start: Index, method: str) -> None:
+        """Offer a schedule that sends each item of a level once."""
+        self.offer(level, Sends(level.items, np.arange(start.size), start), method)
+
+    def within(self, ratio: float) -> bool:
+        """The best schedule is within this ratio of the bound."""
+        return self.best is not None and self.length <= ratio * self.bound.cycles
+
+    def run(self) -> None:
+        """Try methods until a schedule is good."""
+        self.closed_forms()
+        if self.within(GOOD):
+            return
+        level = bundled(self.messages)
+        start = self.improve(level, self.fit(level, GOOD))
+        enough = GOOD if even(self.messages) else FAIR
+        if not level.whole and not self.within(enough):
+            start = self.refine(level, start, single(self.messages))
+        if self.split and not self.messages.unicast:
+            self.in_turns(level)
+        longest = max(self.bound.cycles // PIECES, SHORTEST_PIECE)
+        fits = self.messages.words.max() <= longest
+        if self.split and not fits and not self.within(PASSABLE):
+            self.refine(single(self.messages), start, cut(self.messages, longest))
+
+    def closed_forms(self) -> None:
+        """Offer what holds for a phase of a known family."""
+        messages = self.messages
+        level = single(messages)
+        if messages.count == 0:
+            self.offer_whole(level, messages.words, "empty")
+            return
+        forms = [("rotation", rotation)] if messages.unicast else []
+        for method, form in [*forms, ("turns", turns)]:
+            start = form(messages)
+            if start is not None:
+                self.offer(level, Sends(messages, level.origin, start), method)
+            if self.within(GOOD):
+                return
+
+    def fit(self, level: Level, enough: float) -> Index:
+        """Offer first fits of a level's items, up to one that is good enough."""
+        from tiledialect.schedule.first_fit import first_fit
+
+        best, least = level.items.words, -1
+        longest = int(max(self.load.sent.max(), self.load.received.max()))
+        for method, order in self.orders(level.items):
+            start = first_fit(level.items, order, longest)
+            self.offer_whole(level, start, f"first fit by {method}")
+            length = arrival(level.items, self.latency, start)
+            if least < 0 or length < least:
+                best, least = start, length
+            if self.within(enough):
+                break
+        return best
+
+    def orders(self, items: Messages) -> Iterator[tuple[str, Index]]:
+        """Orders for first fit, the best for most phases first."""
+        _, farthest = set_extremes(items, self.load.receive_bound)
+        pressure = np.maximum(
+            self.load.send_bound[items.source], farthest[items.destinations]
+        )
+        if items.unicast:
+            yield "pressure", np.lexsort((-items.words, -pressure))
+            yield "length", np.lexsort((-pressure, -items.words))
+        else:
+            fan_out = items.fan_out
+            yield "fan-out", np.lexsort((-items.words, -fan_out))
+            yield "pressure", np.lexsort((-items.words, -pressure))
+            yield "length", np.lexsort((-fan_out, -items.words))
+            yield "position", np.arange(items.count)
+
+    def improve(self, level: Level, start: Index) -> Index:
+        """Offer better schedules made from one of a level's items; the last of them."""
+        items = level.items
+        if self.within(GOOD):
+            return start
+        if even(items):
+            from tiledialect.schedule.coloring import recolor
+
+            start = recolor(items, start)
+            self.offer_whole(level, start, "edge colouring")
+        if self.within(GOOD if items.unicast else PASSABLE):
+            return start
+        from tiledialect.schedule.ejection import repair
+
+        _, farthest = set_extremes(items, self.latency)
+        good = int(self.bound.cycles * GOOD)
+        start, self.moves = repair(
+            items,
+            start,
+            farthest[items.destinations],
+            self.bound.cycles,
+            good,
+            self.moves,
+        )
+        self.offer_whole(level, start, "repair")
+        return start
+
+    def refine(self, level: Level, start: Index, finer: Level) -> Index:
+        """Go on with a finer level, from this one's schedule or its own first fit."""
+        item = np.repeat(np.arange(level.items.count), np.diff(level.first_part))
+        of_message = np.empty(self.messages.count, np.int64)
+        of_message[level.origin] = start[item] + level.shift
+        inherited = of_message[finer.origin] + finer.offset
+        fitted = self.fit(finer, FAIR)
+        lengths = [
+            arrival(finer.items, self.latency, each) for each in (inherited, fitted)
+        ]
+        return self.improve(finer, inherited if lengths[0] < lengths[1] else fitted)
+
+    def in_turns(self, level: Level) -> None:
+        """Offer multicasts split to fit into a target, the least one that does."""
+        if self.within(PASSABLE):
+            return
+        from tiledialect.schedule.multicast import send_in_turns
+
+        order = np.lexsort((-level.items.fan_out, -level.items.words))
+        for target in TARGETS:
+            if self.within(target):
+                return
+            sends = send_in_turns(
+                level.items, order, self.latency, int(target * self.bound.cycles)
+            )
+            if sends is not None:
+                self.offer(level, sends, "turns to subsets")
+
+
+def even(messages: Messages) -> bool:
+    """All messages have one receiver each and one length."""
+    return messages.unicast and messages.words.min() == messages.words.max()
