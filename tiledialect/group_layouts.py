@@ -182,7 +182,7 @@ def operand_layouts(
 def _computed(
     program: Program, group: OpGroup, machine: Machine, grid: Layout
 ) -> Layout:
-    width = format_named(group.format).bytes
+    width = format_named(program.computed_format(group)).bytes
     axes = group.result.axes
     order = tuple(Factor(a) for a in range(len(axes)))
     if group.family == "matmul":

@@ -18,7 +18,6 @@ from tiledialect.candidates import Candidates, Variant, matrix_mode
 from tiledialect.codelets import Stage
 from tiledialect.cost.group import (
     GroupCost,
-    computed_format,
     group_cost,
     pack_cycles,
     tail_stages,
@@ -169,11 +168,20 @@ class _GroupSteps:
             self.group.name,
             layout,
             zeroed=zeroed,
+            zero_cycles=0 if zeroed is None else self._zero_cycles(layout),
             compute=estimate.copy,
             exchange=estimate.exchange,
             location=self.location,
         )
         return self._append(op, layout, at.value.name_hint)
+
+    def _zero_cycles(self, block: Layout) -> int:
+        for cost, layouts in zip(
+            self.cost.operands, self.layouts.operands, strict=True
+        ):
+            if layouts.block == block:
+                return int(cost.fill[0])
+        return 0
 
     def _append(
         self,
@@ -222,7 +230,7 @@ class _GroupSteps:
     def compute(self, inputs: Sequence[Placed]) -> Placed:
         group = self.group
         maps = [operand.axes for operand in (*group.operands, group.result)]
-        format = computed_format(self.builder.program, group)
+        format = self.builder.program.computed_format(group)
         value = self.builder.program.values[group.result.value].form
         form = (
             value

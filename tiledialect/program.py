@@ -105,6 +105,13 @@ class Program:
         ]
         return max(uses, default=-1)
 
+    def computed_format(self, group: Group) -> str:
+        """The number format in which a group's codelet leaves its result: a map's runs
+        all stages, the others leave them for later."""
+        if group.family == "map":
+            return self.values[group.result.value].form.format.name
+        return group.format
+
     def users(self, value: int) -> list[int]:
         """Positions of the groups that read a value."""
         return [
@@ -341,12 +348,6 @@ class _Reader:
             )
         )
         self.chains[made] = len(self.groups) - 1
-
-
-def _format_named(name: str):
-    from tiledialect.formats import format_named
-
-    return format_named(name)
 
 
 def _stage(

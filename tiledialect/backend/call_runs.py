@@ -54,13 +54,27 @@ def copy_runs(source: Layout, destination: Layout, stack: bool) -> CopyRuns:
 def fill_runs(
     layout: Layout, tiles: Ints, *, whole: bool, axis: int | None = None
 ) -> FillRuns:
-    """The padding of each tile's block (behind its extent of `axis` only, if given),
-    or with `whole` all of the block."""
+    """The padding of each tile's block, or with `whole` all of the block.
+
+    With `axis` one stretch a tile, from the first to the last byte of what lies behind
+    its extent of that axis.
+    """
     if whole:
         count = np.full(tiles.size, layout.tile_bytes, np.int64)
         return FillRuns(tiles, np.zeros_like(count), count)
     padding = padding_runs(layout, axis)
     chosen = np.isin(padding.tiles, tiles)
-    return FillRuns(
+    runs = FillRuns(
         padding.tiles[chosen], padding.offset[chosen], padding.bytes[chosen]
+    )
+    return runs if axis is None or not runs.tile.size else _stretches(runs)
+
+
+def _stretches(runs: FillRuns) -> FillRuns:
+    """One run a tile that covers all of its runs, which come by tile and offset."""
+    first = np.flatnonzero(np.append(True, np.diff(runs.tile) != 0))
+    last = np.append(first[1:], runs.tile.size) - 1
+    end = runs.destination[last] + runs.bytes[last]
+    return FillRuns(
+        runs.tile[first], runs.destination[first], end - runs.destination[first]
     )

@@ -336,13 +336,6 @@ def transposes(group: Group) -> bool:
     return group.operands[0].axes != group.result.axes
 
 
-def computed_format(program: Program, group: Group) -> str:
-    """The number format in which the group's codelet leaves its result."""
-    if group.family == "map":
-        return program.values[group.result.value].form.format.name
-    return group.format
-
-
 def _computed_spec(
     program: Program, group: Group, machine: Machine, blocks: tuple[Ints, ...]
 ) -> Spec:
@@ -351,7 +344,7 @@ def _computed_spec(
     if group.family == "matmul":
         mode = matrix_mode(program, group, machine)
         order = panel_order(len(axes), axes.index(1), axes.index(2), mode.n_block)
-    width = format_named(computed_format(program, group)).bytes
+    width = format_named(program.computed_format(group)).bytes
     return _projected(group, blocks, group.result, order, width)
 
 

@@ -203,8 +203,9 @@ class CopyOp(RelayoutOp):
 class FillOp(IRDLOperation):
     """Zeros in the padding of each tile's block.
 
-    With `axis` only behind the block's own extent along that axis, which is what a
-    matmul reads beyond its true depth; with `whole` in all of the block.
+    With `whole` in all of the block. With `axis` in one stretch from the first to the
+    last byte behind the block's own extent along that axis: what a matmul reads beyond
+    its true depth, and elements between, so it comes before these are written.
     """
 
     name = "codelet.fill"

@@ -286,6 +286,7 @@ class RelayoutOp(StepOp):
     name = "plan.relayout"
     source = operand_def(AnyAttr())
     zeroed = opt_prop_def(IntegerAttr[I64])
+    zero_estimate = opt_prop_def(IntegerAttr[I64])
 
     def __init__(
         self,
@@ -294,6 +295,7 @@ class RelayoutOp(StepOp):
         layout: Layout,
         *,
         zeroed: int | None = None,
+        zero_cycles: int = 0,
         compute: int | None = None,
         exchange: int | None = None,
         location: str | None = None,
@@ -301,9 +303,15 @@ class RelayoutOp(StepOp):
         properties = step_properties(group, layout, compute, exchange, location)
         if zeroed is not None:
             properties["zeroed"] = integer(zeroed)
+            properties["zero_estimate"] = integer(zero_cycles)
         super().__init__(
             operands=[source], result_types=[source.type], properties=properties
         )
+
+    @property
+    def zero_cycles(self) -> int:
+        """Estimated cycles to fill the padding."""
+        return 0 if self.zero_estimate is None else self.zero_estimate.value.data
 
     @classmethod
     def parse(cls, parser: Parser) -> RelayoutOp:
@@ -311,6 +319,7 @@ class RelayoutOp(StepOp):
         parser.parse_keyword("for")
         group = parser.parse_str_literal()
         zeroed = parse_optional_count(parser, "zeroed", -1)
+        zero_cycles = parse_optional_count(parser, "estimate_of_zeros", 0)
         layout, compute, exchange, type = _parse_tail(parser)
         value = parser.resolve_operand(source, type)
         op = RelayoutOp(
@@ -318,6 +327,7 @@ class RelayoutOp(StepOp):
             group,
             layout,
             zeroed=None if zeroed < 0 else zeroed,
+            zero_cycles=zero_cycles,
             compute=compute,
             exchange=exchange,
         )
@@ -330,6 +340,7 @@ class RelayoutOp(StepOp):
         printer.print_string_literal(self.group.data)
         if self.zeroed is not None:
             printer.print_string(f" zeroed {self.zeroed.value.data}")
+            printer.print_string(f" estimate_of_zeros {self.zero_cycles}")
         _print_tail(printer, self)
 
 

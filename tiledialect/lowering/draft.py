@@ -17,7 +17,7 @@ from tiledialect.dialects.buffers import BufferOp
 from tiledialect.dialects.codelet import ComputeOp
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import BindOp, ProgramOp
-from tiledialect.layout import Layout
+from tiledialect.layout import Layout, round_up
 from tiledialect.tiles import TileSet
 
 Make = Callable[[], Operation]
@@ -131,7 +131,7 @@ class Draft:
         for buffer in self.buffers:
             buffer.op = BufferOp(
                 buffer.name,
-                buffer.bytes,
+                round_up(buffer.bytes, buffer.align),
                 buffer.tiles,
                 purpose=buffer.purpose,
                 live=buffer.lifetime(count),

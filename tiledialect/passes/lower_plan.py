@@ -82,6 +82,8 @@ class _Lowering:
 
     def lower(self) -> Draft:
         for op in self.function.body.block.ops:
+            if isinstance(op, Constant):
+                continue
             match op:
                 case LoadOp():
                     self.load(op)
@@ -93,8 +95,6 @@ class _Lowering:
                     self.reduce(op)
                 case ReturnOp():
                     self.bind_results(op)
-                case Constant():
-                    pass
                 case AlternativesOp():
                     fail(op, f"{len(op.plans)} plans are left; run select-plan first")
                 case _:
@@ -193,7 +193,7 @@ class _Lowering:
         name = f"{op.group.data}.{op.source.name_hint or 'value'}"
         made = self.new_buffer(name, layout, "operand", op)
         if op.zeroed is not None:
-            self.fill(made, layout, op.zeroed.value.data, op)
+            self.fill(made, layout, op.zeroed.value.data, op, op.zero_cycles)
         transfers = relayout(source.layout, layout)
         self.move(op, source, made, layout, transfers, stack=False)
         self.held[op.result] = Held(made, layout, source.form)
@@ -244,7 +244,9 @@ class _Lowering:
             name = f"{name} copy"
             self.draft.step("compute", name, cycles, place, [maker(CopyOp)], uses)
 
-    def fill(self, made: Buffer, layout: Layout, axis: int, op: Operation) -> None:
+    def fill(
+        self, made: Buffer, layout: Layout, axis: int, op: Operation, cycles: int
+    ) -> None:
         """Zeros in the blocks that have padding along an axis."""
         from tiledialect.dialects.codelet import FillOp
         from tiledialect.padding import padding_runs
@@ -258,9 +260,9 @@ class _Lowering:
         self.draft.step(
             "compute",
             f"{made.name} padding",
-            0,
+            cycles,
             place,
-            [lambda: FillOp(made.value, tiles, layout, whole=True, location=place)],
+            [lambda: FillOp(made.value, tiles, layout, axis=axis, location=place)],
             [made],
         )
 
@@ -277,7 +279,7 @@ class _Lowering:
         parameters = dict(op.parameters.data)
         zeroed = parameters.pop("zeroed", None)
         if isinstance(zeroed, IntegerAttr):
-            self.fill(made, layout, zeroed.value.data, op)
+            self.fill(made, layout, zeroed.value.data, op, 0)
         held = [*inputs, Held(made, layout, form)]
         views = [
             view(h.layout, m, len(op.dims), h.form.format.name, h.form.scale)
