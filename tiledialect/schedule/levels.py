@@ -127,3 +127,15 @@ def expand(level: Level, sends: Sends) -> tuple[Messages, Index, Index, Index]:
     )
     start = sends.start[send] + level.shift[part]
     return messages, level.origin[part], level.offset[part], start
+
+
+def in_order(messages: Messages, start: Index) -> Index:
+    """The starts with those of like messages exchanged to rise as the messages do.
+
+    Messages are alike that have the same sender, receivers and length.
+    """
+    key = messages.source * (messages.set_start.size - 1) + messages.destinations
+    key = key * (int(messages.words.max()) + 1) + messages.words
+    ordered = np.empty_like(start)
+    ordered[np.argsort(key, kind="stable")] = start[np.lexsort((start, key))]
+    return ordered

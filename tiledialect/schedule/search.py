@@ -12,7 +12,15 @@ import numpy as np
 
 from tiledialect.schedule.bounds import Bound, Loads, arrival, set_extremes
 from tiledialect.schedule.families import rotation, turns
-from tiledialect.schedule.levels import Level, Sends, bundled, cut, single
+from tiledialect.schedule.levels import (
+    Level,
+    Sends,
+    bundled,
+    cut,
+    expand,
+    in_order,
+    single,
+)
 from tiledialect.schedule.table import Index, Messages
 
 GOOD = 1.005
@@ -48,6 +56,8 @@ class Search:
     best: tuple[Level, Sends] | None = None
     length: int = 0
     method: str = "empty"
+    closed: bool = True
+    """No method but the closed forms was tried."""
 
     def offer(self, level: Level, sends: Sends, method: str) -> None:
         """Keep a schedule if it is shorter than all before."""
@@ -60,6 +70,22 @@ class Search:
         """Offer a schedule that sends each item of a level once."""
         self.offer(level, Sends(level.items, np.arange(start.size), start), method)
 
+    def found(self) -> tuple[Messages, Index, Index, Index]:
+        """The messages of the best schedule; their origin, offset in it, and start.
+
+        They are in the order asked for, pieces by offset, and turns by start.
+        """
+        assert self.best is not None
+        level, sends = self.best
+        messages, origin, offset, start = expand(level, sends)
+        if not self.closed and level.whole:
+            start = in_order(messages, start)
+        if not level.plain or sends.messages is not level.items:
+            order = np.lexsort((start, offset, origin))
+            messages = messages.select(order)
+            origin, offset, start = origin[order], offset[order], start[order]
+        return messages, origin, offset, start
+
     def within(self, ratio: float) -> bool:
         """The best schedule is within this ratio of the bound."""
         return self.best is not None and self.length <= ratio * self.bound.cycles
@@ -69,6 +95,7 @@ class Search:
         self.closed_forms()
         if self.within(GOOD):
             return
+        self.closed = False
         level = bundled(self.messages)
         start = self.improve(level, self.fit(level, GOOD))
         enough = GOOD if even(self.messages) else FAIR

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tiledialect.schedule.bounds import Bound, bound_of, loads
-from tiledialect.schedule.levels import expand
 from tiledialect.schedule.search import Search
 from tiledialect.schedule.table import Index, Messages
 
@@ -17,7 +16,8 @@ class Schedule:
 
     `messages` are those sent: the ones asked for, unless some were split. Message i
     carries words [offset[i], offset[i] + words[i]) of the message origin[i] asked for,
-    to some or all of its receivers.
+    to some or all of its receivers. Origins rise: if none was split, message i is the
+    i-th asked for.
     """
 
     messages: Messages
@@ -56,9 +56,7 @@ def schedule(
     moves = effort * max(messages.count, FEWEST_MOVES)
     search = Search(messages, latency, load, bound_of(load, control), moves, split)
     search.run()
-    assert search.best is not None
-    level, sends = search.best
-    sent, origin, offset, start = expand(level, sends)
+    sent, origin, offset, start = search.found()
     return Schedule(
         sent, origin, offset, start, search.length, search.bound, search.method
     )
