@@ -76,7 +76,7 @@ def move(memory: Memory, pieces: Pieces) -> None:
     target = pieces.tile * span + pieces.address // WORD_BYTES
     data = memory.data.view(np.uint32).reshape(-1)
     written = memory.written.view(np.uint32).reshape(-1)
-    for words in map(int, np.unique(pieces.words)):
+    for words in map(int, np.flatnonzero(np.bincount(pieces.words))):
         of_length = np.flatnonzero(pieces.words == words)
         step = max(1, WORDS_AT_ONCE // words)
         inside = np.arange(words, dtype=np.int64)

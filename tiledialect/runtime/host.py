@@ -27,29 +27,36 @@ if TYPE_CHECKING:
 def upload(memory: Memory, bind: Bind, stored: Stored, limits: Limits) -> None:
     """Put a tensor's stored elements on all tiles that its layout names."""
     tile, offset = _places(memory, bind, limits)
-    elements = np.ascontiguousarray(stored).reshape(-1, 1)
-    bytes = elements.view(np.uint8)
-    inside = np.arange(bytes.shape[1])
-    data, written = memory.data.reshape(-1), memory.written.reshape(-1)
-    for more in replica_offsets(bind.layout).tolist():
-        if not bind.layout.packed:
-            tiles = np.unique(tile + more)
-            end = bind.address + bind.layout.tile_bytes
-            memory.data[tiles, bind.address : end] = 0
-            memory.written[tiles, bind.address : end] = 1
-        place = ((tile + more) * memory.span + bind.address + offset)[:, None] + inside
-        data[place], written[place] = bytes, 1
+    tiles = np.flatnonzero(np.bincount(tile))
+    block = slice(bind.address, bind.address + bind.layout.tile_bytes)
+    replicas = replica_offsets(bind.layout)
+    if not bind.layout.packed:
+        memory.data[tiles + replicas[0], block] = 0
+        memory.written[tiles + replicas[0], block] = 1
+    first = (tile + replicas[0]) * memory.span + bind.address + offset
+    bytes = np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
+    place = _each_byte(first, bind.layout.element_bytes)
+    memory.data.reshape(-1)[place] = bytes
+    memory.written.reshape(-1)[place] = 1
+    for more in replicas[1:]:
+        for table in (memory.data, memory.written):
+            table[tiles + more, block] = table[tiles + replicas[0], block]
+
+
+def _each_byte(first: Ints, bytes: int) -> Ints:
+    """The places of all bytes of elements that begin at these places."""
+    return first if bytes == 1 else (first[:, None] + np.arange(bytes)).reshape(-1)
 
 
 def download(memory: Memory, bind: Bind, limits: Limits) -> Stored:
     """A tensor's stored elements; refuses bytes that nobody wrote."""
     tile, offset = _places(memory, bind, limits)
     format = FORMATS[bind.element]
-    place = (tile * memory.span + bind.address + offset)[:, None]
-    place = place + np.arange(format.bytes)
+    first = tile * memory.span + bind.address + offset
+    place = _each_byte(first, format.bytes)
     missing = memory.written.reshape(-1)[place] == 0
     if missing.any():
-        element = int(missing.any(axis=1).argmax())
+        element = int(missing.argmax()) // format.bytes
         raise Refused(
             f"{bind.kind} '{bind.name}': nobody wrote its element {element}, on tile"
             f" {tile[element]} at address {bind.address + offset[element]}"

@@ -29,9 +29,11 @@ class Memory:
 
     def __init__(self, tiles: int, span: int) -> None:
         self.span = round_up(span, 64)
-        self.data: Bytes = np.zeros((tiles, self.span), dtype=np.uint8)
-        self.written: Bytes = np.zeros_like(self.data)  # 0 or 1
-        self.touched: Bytes = np.zeros_like(self.data)  # up to the last release
+        # np.zeros takes pages when they are used, np.zeros_like would fill them all
+        shape = (tiles, self.span)
+        self.data: Bytes = np.zeros(shape, dtype=np.uint8)
+        self.written: Bytes = np.zeros(shape, dtype=np.uint8)  # 0 or 1
+        self.touched: Bytes = np.zeros(shape, dtype=np.uint8)  # to the last release
 
     def strided(
         self, table: Bytes, box: Box, address: int, shape: Sequence[tuple[int, int]]
