@@ -139,28 +139,34 @@ def live_peak(problem: Problem) -> int:
     )
 
 
+def highest_end(problem: Problem, addresses: list[int]) -> int:
+    used = [i for i in range(len(addresses)) if takes_space(problem, i)]
+    return max((addresses[i] + int(problem.bytes[i]) for i in used), default=0)
+
+
 @dataclass(frozen=True)
 class Truth:
     """What brute force knows; -1 where nothing fits."""
 
     footprint: int
-    peak: int
+    highest_end: int
 
     @property
     def feasible(self) -> bool:
-        return self.peak >= 0
+        return self.highest_end >= 0
 
 
 def brute_force(problem: Problem) -> Truth:
-    """The least footprint and the least peak over all address tables (no aliases)."""
-    best_footprint, best_peak = -1, -1
+    """The least footprint and highest end over all address tables (no aliases)."""
+    best_footprint, best_end = -1, -1
     for addresses in _tables(problem, []):
-        bytes_used, top = footprint(problem, addresses), peak(problem, addresses)
-        if best_peak < 0 or top < best_peak:
-            best_peak = top
+        bytes_used = footprint(problem, addresses)
+        top = highest_end(problem, addresses)
+        if best_end < 0 or top < best_end:
+            best_end = top
         if best_footprint < 0 or bytes_used < best_footprint:
             best_footprint = bytes_used
-    return Truth(best_footprint, best_peak)
+    return Truth(best_footprint, best_end)
 
 
 def _tables(problem: Problem, chosen: list[int]) -> Iterator[list[int]]:

@@ -34,6 +34,11 @@ class Best:
     moves: int
     unplaced: int = -1  # the first box without a place, while none is full
 
+    def take(self, boxes: Boxes, conflicts: Bools, address: Ints) -> None:
+        """A full placement found elsewhere."""
+        self.address = address
+        self.footprint = _score(boxes, conflicts, address)[0]
+
 
 class Cover:
     """Occupied bytes of one class as disjoint stretches, with prefix sums."""

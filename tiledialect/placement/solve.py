@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiledialect.placement.boxes import Boxes, align_up, make_boxes
+from tiledialect.placement.exact import Exact, least_footprint
 from tiledialect.placement.first_fit import Room, first_fit, orders
-from tiledialect.placement.footprint import Cover, smallest_footprint
+from tiledialect.placement.footprint import Cover, improve, smallest_footprint
 from tiledialect.placement.live import (
     alive_at,
     conflict_matrix,
@@ -33,10 +34,12 @@ from tiledialect.placement.problem import (
     Status,
     check_problem,
 )
+from tiledialect.placement.range import Range
 from tiledialect.placement.refuse import Refusal, name_of, refuse
 
-DEFAULT_EFFORT = 4_000_000  # search nodes
+DEFAULT_EFFORT = 600_000  # search nodes
 FOOTPRINT_MOVES = 400  # boxes put in by the footprint heuristic
+SEARCHED = 1500  # boxes up to which the complete search runs
 
 
 @dataclass(frozen=True)
@@ -83,25 +86,59 @@ def _refused(boxes: Boxes, refusal: Refusal) -> Outcome:
 
 def _solve_peak(problem: Problem, boxes: Boxes, minimise: bool, effort: int) -> Outcome:
     """The lowest peak, or any placement inside the regions."""
+    base = int(boxes.first.min())
     bound = peak_bound(boxes)
     conflicts = conflict_matrix(boxes)
+    room, spent = _cheap_peak(boxes, conflicts, bound, minimise)
+    top = int((boxes.last + boxes.bytes).max())
+    address = room.address if room.placed.all() else None
+    high = top + 1 if address is None else int((address + boxes.bytes).max())
+    span = Range(base + bound, high, top, address)
+    if len(boxes) <= SEARCHED and (minimise or address is None):
+        _race(boxes, conflicts, span, effort, minimise)
+    spent += span.nodes
+    if span.address is None:
+        if span.closed:
+            return _fragmented(problem, boxes, room, spent, bound)
+        return _unplaced(problem, boxes, room, spent, bound)
+    return _found(boxes, span.address, span.high - base, span.low - base, spent)
+
+
+def _race(
+    boxes: Boxes, conflicts: Bools, span: Range, effort: int, minimise: bool
+) -> None:
+    """The complete search; numba is loaded only where it is needed."""
+    if span.closed:
+        return
+    from tiledialect.placement.race import race
+
+    race(boxes, conflicts, span, effort, minimise=minimise)
+
+
+def _cheap_peak(
+    boxes: Boxes, conflicts: Bools, bound: int, minimise: bool
+) -> tuple[Room, int]:
+    """The best of the cheap orders, and the boxes placed; a failed one if all fail."""
     best: Room | None = None
-    failed: Room | None = None
     spent = 0
     for order in orders(boxes):
         room = first_fit(boxes, conflicts, order)
         spent += len(boxes)
-        if not room.placed.all():
-            failed = failed or room
-            continue
-        if best is None or _peak(boxes, room.address) < _peak(boxes, best.address):
-            best = room
-        if not minimise or _peak(boxes, best.address) <= bound:
+        best = room if best is None or _better(boxes, room, best) else best
+        if best.placed.all() and (not minimise or _peak(boxes, best.address) <= bound):
             break
-    if best is None:
-        assert failed is not None
-        return _unplaced(problem, boxes, failed, spent, bound)
-    return _found(boxes, best.address, _peak(boxes, best.address), bound, spent)
+    assert best is not None
+    return best, spent
+
+
+def _better(boxes: Boxes, one: Room, two: Room) -> bool:
+    """Whether a placement is more complete than another, or lower."""
+    counts = int(one.placed.sum()), int(two.placed.sum())
+    if counts[0] != counts[1]:
+        return counts[0] > counts[1]
+    if not one.placed.all():
+        return False
+    return _peak(boxes, one.address) < _peak(boxes, two.address)
 
 
 def _solve_footprint(
@@ -110,20 +147,51 @@ def _solve_footprint(
     """A footprint within the limit, or the smallest found."""
     bound = footprint_bound(boxes)
     limit = problem.footprint_limit
-    goal = bound if minimise or limit is None else limit
+    wanted = int(boxes.padded.sum()) if limit is None else limit
+    goal = bound if minimise else wanted
     conflicts = conflict_matrix(boxes)
     moves = min(effort, max(FOOTPRINT_MOVES, 4 * len(boxes)))
-    best = smallest_footprint(boxes, conflicts, orders(boxes), goal, moves)
+    tries = orders(boxes)
+    best = smallest_footprint(boxes, conflicts, tries, goal, moves)
     if best.address is None:
-        room = first_fit(boxes, conflicts, orders(boxes)[0])
-        return _unplaced(problem, boxes, room, best.moves, bound)
-    if limit is not None and best.footprint > limit:
+        top = int((boxes.last + boxes.bytes).max())
+        span = Range(top, top + 1, top)
+        if len(boxes) <= SEARCHED:
+            _race(boxes, conflicts, span, effort, minimise=False)
+        best.moves += span.nodes
+        if span.address is None:
+            room = first_fit(boxes, conflicts, tries[0])
+            tell = _fragmented if span.closed else _unplaced
+            return tell(problem, boxes, room, best.moves, bound)
+        best.take(boxes, conflicts, span.address)
+        improve(boxes, conflicts, best, goal, best.moves + moves)
+    assert best.address is not None
+    exact = Exact(best.address, best.footprint)
+    if best.footprint > goal:
+        least_footprint(boxes, conflicts, exact, goal)
+    spent = best.moves + exact.steps
+    if exact.complete:
+        bound = exact.footprint
+    assert exact.address is not None
+    if exact.footprint > wanted:
+        return _over_limit(exact, wanted, bound, spent)
+    return _found(boxes, exact.address, exact.footprint, bound, spent)
+
+
+def _over_limit(exact: Exact, limit: int, bound: int, spent: int) -> Outcome:
+    """The smallest footprint found exceeds the limit."""
+    over = exact.footprint - limit
+    if exact.complete:
         reason = (
-            f"footprint {best.footprint} is {best.footprint - limit} over the limit "
-            f"{limit}; at least {bound} is needed; stopped after {best.moves} moves"
+            f"fragmentation: the least footprint is {exact.footprint}, "
+            f"{over} over the limit {limit}"
         )
-        return Outcome(best.address, "stopped", reason, best.moves, bound)
-    return _found(boxes, best.address, best.footprint, bound, best.moves)
+        return Outcome(None, "infeasible", reason, spent, bound)
+    reason = (
+        f"footprint {exact.footprint} is {over} over the limit {limit}; at least "
+        f"{bound} is needed; stopped after {spent} steps"
+    )
+    return Outcome(exact.address, "stopped", reason, spent, bound)
 
 
 def _found(boxes: Boxes, address: Ints, value: int, bound: int, spent: int) -> Outcome:
@@ -135,22 +203,36 @@ def _found(boxes: Boxes, address: Ints, value: int, bound: int, spent: int) -> O
     return Outcome(address, "fits", reason, spent, bound)
 
 
+def _fragmented(
+    problem: Problem, boxes: Boxes, room: Room, spent: int, bound: int
+) -> Outcome:
+    """No arrangement exists, though counting bytes does not show it."""
+    words, box, hole = _fragmentation(problem, boxes, room)
+    reason = f"{words}; no arrangement exists ({spent} nodes searched)"
+    return Outcome(None, "infeasible", reason, spent, bound, boxes.members[box], hole)
+
+
 def _unplaced(
     problem: Problem, boxes: Boxes, room: Room, spent: int, bound: int
 ) -> Outcome:
     """No full placement was found, and none is ruled out."""
-    box = int(np.flatnonzero(~room.placed)[0])
-    gaps = room.gaps(box)
-    hole = _largest_gap(room, box)
-    del gaps
-    name = name_of(problem, boxes, box)
-    reason = (
-        f"fragmentation: the bytes suffice ({live_peak(boxes).bytes} alive at the "
-        f"peak), but {name} needs {boxes.bytes[box]} in one piece and the largest "
-        f"hole has {hole}; stopped after {spent} boxes placed"
-    )
-    address = np.where(room.placed, room.address, -1)
+    words, box, hole = _fragmentation(problem, boxes, room)
+    reason = f"{words}; none found in {spent} nodes, none ruled out"
+    address = room.address
     return Outcome(address, "stopped", reason, spent, bound, boxes.members[box], hole)
+
+
+def _fragmentation(problem: Problem, boxes: Boxes, room: Room) -> tuple[str, int, int]:
+    """The first box without a place in words, the box, the largest hole for it."""
+    box = int(np.flatnonzero(~room.placed)[0])
+    hole = _largest_gap(room, box)
+    peak = live_peak(boxes)
+    words = (
+        f"fragmentation: enough bytes ({peak.bytes} alive at the peak, step "
+        f"{peak.step}), but {name_of(problem, boxes, box)} needs {boxes.bytes[box]} "
+        f"in one piece and the largest hole left for it has {hole}"
+    )
+    return words, box, hole
 
 
 def _largest_gap(room: Room, box: int) -> int:
@@ -172,7 +254,8 @@ def largest_hole(address: Ints, sizes: Ints, low: int, high: int) -> int:
 
 
 def _peak(boxes: Boxes, address: Ints) -> int:
-    return int((address + boxes.bytes).max() - address.min())
+    """The highest end above the lowest address that any rule allows."""
+    return int((address + boxes.bytes).max() - boxes.first.min())
 
 
 def _answer(problem: Problem, boxes: Boxes, outcome: Outcome) -> Placement:
