@@ -87,7 +87,7 @@ def test_a_checked_run_prints_cycles_bytes_and_error(
     assert lines[1].split() == ["0", "C", "f.mlir:2:3", "compute", "360", "300"]
     assert lines[3] == "360 cycles (0.36 us at 1 GHz), estimated 300 (-16.7 %)"
     assert lines[4] == "  exchange: 0 cycles in 0 steps, estimated 0 (+0.0 %)"
-    assert lines[5] == "  compute: 360 cycles in 1 steps, estimated 300 (-16.7 %)"
+    assert lines[5] == "  compute: 360 cycles in 1 step, estimated 300 (-16.7 %)"
     assert lines[6].startswith("2064 bytes on the fullest tile, placed 2064,")
     assert lines[7].startswith("'y': max abs error 0, within ")
     assert run(written, "--check", "--quiet") == 0

@@ -68,12 +68,13 @@ def _sums(steps: tuple[StepResult, ...], kind: str) -> str:
     """Cycles of the steps of a kind beside their estimates, where all have one."""
     own = [step for step in steps if step.kind == kind]
     cycles = sum(step.cycles for step in own)
+    steps_text = f"{len(own)} step{'' if len(own) == 1 else 's'}"
     estimates = [step.estimate for step in own if step.estimate is not None]
     if len(estimates) < len(own):
-        return f"{cycles} cycles in {len(own)} steps"
+        return f"{cycles} cycles in {steps_text}"
     total = sum(estimates)
     return (
-        f"{cycles} cycles in {len(own)} steps, estimated {total}"
+        f"{cycles} cycles in {steps_text}, estimated {total}"
         f" ({_percent(total, cycles)})"
     )
 
