@@ -32,6 +32,9 @@ FAIR = 1.02
 PASSABLE = 1.05
 """A ratio at which no method is tried that costs more control words."""
 
+HOPELESS = 1.5
+"""A ratio of a first fit of multicasts above which they are split at once."""
+
 TARGETS = (1.02, 1.05, 1.1, 1.2, 1.4, 1.7)
 """Ratios aimed at, one after the other, by sending multicasts in turns."""
 
@@ -52,6 +55,8 @@ class Search:
     bound: Bound
     moves: int
     """Moves that repair may still make."""
+    steps: int
+    """Words of bitmaps that splitting may still look at."""
     split: bool
     best: tuple[Level, Sends] | None = None
     length: int = 0
@@ -135,7 +140,8 @@ class Search:
             length = arrival(level.items, self.latency, start)
             if least < 0 or length < least:
                 best, least = start, length
-            if self.within(enough):
+            hopeless = not level.items.unicast and not self.within(HOPELESS)
+            if self.within(enough) or (self.split and hopeless):
                 break
         return best
 
@@ -147,7 +153,8 @@ class Search:
         )
         if items.unicast:
             yield "pressure", np.lexsort((-items.words, -pressure))
-            yield "length", np.lexsort((-pressure, -items.words))
+            if not even(items):
+                yield "length", np.lexsort((-pressure, -items.words))
         else:
             fan_out = items.fan_out
             yield "fan-out", np.lexsort((-items.words, -fan_out))
@@ -200,13 +207,16 @@ class Search:
             return
         from tiledialect.schedule.multicast import send_in_turns
 
-        order = np.lexsort((-level.items.fan_out, -level.items.words))
+        items = level.items
+        order = np.lexsort((-items.fan_out, -items.words))
+        steps = int(((items.fan_out + 1) * np.log2(8 * items.words)).sum())
+        work = steps * self.bound.cycles // 64
         for target in TARGETS:
-            if self.within(target):
+            self.steps -= work
+            if self.within(target) or self.steps < 0:
                 return
-            sends = send_in_turns(
-                level.items, order, self.latency, int(target * self.bound.cycles)
-            )
+            aim = int(target * self.bound.cycles)
+            sends = send_in_turns(items, order, self.latency, aim)
             if sends is not None:
                 self.offer(level, sends, "turns to subsets")
 

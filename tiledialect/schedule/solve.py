@@ -9,6 +9,9 @@ from tiledialect.schedule.table import Index, Messages
 FEWEST_MOVES = 2_000
 """Phases of fewer messages have the moves of one with so many."""
 
+STEPS_OF_SPLITTING = 1_000_000_000
+"""Words of bitmaps that splitting multicasts looks at, for each unit of effort."""
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -50,11 +53,14 @@ def schedule(
     `latency` (tiles,) is the cycles from sending a word to its arrival, by receiver;
     `control` (tiles,) the control words of each tile. With `split`, a multicast may be
     sent in turns to parts of its set and a long message in pieces. `effort` bounds the
-    moves of the repair for each message.
+    moves of the repair for each message, and in proportion the steps of splitting.
     """
     load = loads(messages, latency)
     moves = effort * max(messages.count, FEWEST_MOVES)
-    search = Search(messages, latency, load, bound_of(load, control), moves, split)
+    steps = effort * STEPS_OF_SPLITTING
+    search = Search(
+        messages, latency, load, bound_of(load, control), moves, steps, split
+    )
     search.run()
     sent, origin, offset, start = search.found()
     return Schedule(
