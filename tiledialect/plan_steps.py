@@ -22,8 +22,8 @@ from tiledialect.cost.group import (
     pack_cycles,
     tail_stages,
 )
-from tiledialect.cost.steps import layout_spec, relayout_estimate
-from tiledialect.dialects.plan import ComputeOp, LoadOp, ReduceOp, RelayoutOp
+from tiledialect.cost.steps import StepEstimate, layout_spec, relayout_estimate
+from tiledialect.dialects.plan import ComputeOp, LoadOp, ReduceOp, RelayoutOp, ViewOp
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile_types import TensorForm
 from tiledialect.formats import format_named
@@ -55,8 +55,9 @@ def plan_steps(
     choices: Sequence[Choice],
     sources: Mapping[int, SSAValue],
     locations: Sequence[str],
+    types: Sequence[Attribute],
 ) -> tuple[list[Operation], list[SSAValue]]:
-    """The steps of a plan, and its results in linear ownership.
+    """The steps of a plan, and its results, of these types, in linear ownership.
 
     `sources` are the SSA values of arguments and constants by value number, `locations`
     say for each group where it comes from.
@@ -64,7 +65,7 @@ def plan_steps(
     builder = _Builder(program, machine, sources)
     for position, choice in enumerate(choices):
         builder.add_group(position, choice, locations[position])
-    return builder.steps, builder.results()
+    return builder.steps, builder.results(types)
 
 
 class _Builder:
@@ -98,13 +99,19 @@ class _Builder:
             result = step.settle(result)
         self.placed[group.result.value] = result
 
-    def results(self) -> list[SSAValue]:
-        """The program's results; an argument that is returned is loaded for it."""
+    def results(self, types: Sequence[Attribute]) -> list[SSAValue]:
+        """The program's results, of these types; an argument that is returned is loaded
+        for it, and one that was reshaped on the way is seen in its new shape."""
         found: list[SSAValue] = []
-        for value in self.program.outputs:
+        for value, type in zip(self.program.outputs, types, strict=True):
             if value not in self.placed:
                 self.placed[value] = self.load_linear(value, "result", None)
-            found.append(self.placed[value].value)
+            result = self.placed[value].value
+            if result.type != type:
+                view = ViewOp(result, type)
+                self.steps.append(view)
+                result = view.result
+            found.append(result)
         return found
 
     def load_linear(self, value: int, group: str, location: str | None) -> Placed:
@@ -160,9 +167,11 @@ class _GroupSteps:
         return self.group.operands[number].axes.index(3)
 
     def relayout(self, at: Placed, layout: Layout, zeroed: int | None) -> Placed:
-        if at.layout == layout:
+        if at.layout == layout and zeroed is None:
             return at
-        estimate = relayout_estimate(self.builder.machine, at.layout, layout)
+        estimate = StepEstimate(0, 0)
+        if at.layout != layout:
+            estimate = relayout_estimate(self.builder.machine, at.layout, layout)
         op = RelayoutOp(
             at.value,
             self.group.name,

@@ -9,6 +9,7 @@ running each is a region of `plan.alternatives`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import (
     I64,
@@ -50,6 +51,7 @@ from tiledialect.dialects.syntax import (
     parse_optional_count,
     print_end,
 )
+from tiledialect.dialects.tile_types import tensor_form
 from tiledialect.layout import Layout
 
 
@@ -535,6 +537,25 @@ class ReduceOp(StepOp):
 
 
 @irdl_op_definition
+class ViewOp(IRDLOperation):
+    """The same bytes seen as a tensor of another shape, element order kept."""
+
+    name = "plan.view"
+    source = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, source: SSAValue, type: Attribute) -> None:
+        super().__init__(operands=[source], result_types=[type])
+
+    def verify_(self) -> None:
+        source, result = tensor_form(self.source.type), tensor_form(self.result.type)
+        plain = replace(source, shape=result.shape)
+        if plain != result or source.elements != result.elements:
+            raise VerifyException(f"sees {source} as {result}, only shapes may differ")
+
+
+@irdl_op_definition
 class YieldOp(IRDLOperation):
     """The results of one of several plans."""
 
@@ -636,6 +657,7 @@ Plan = Dialect(
         RelayoutOp,
         ComputeOp,
         ReduceOp,
+        ViewOp,
     ],
     [LayoutAttr],
 )

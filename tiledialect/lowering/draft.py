@@ -60,10 +60,9 @@ class Buffer:
         end = max(steps, 1)
         if self.always:
             return ((0, end),)
-        if self.first is None:
-            return ((0, 1),)
+        first = self.first or 0  # 0: no step touches it, as when it holds no element
         last = end if self.to_end else self.last + 1
-        return ((self.first, max(last, self.first + 1)),)
+        return ((first, max(last, first + 1)),)
 
 
 @dataclass

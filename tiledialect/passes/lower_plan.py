@@ -14,7 +14,7 @@ stay on their tile or wait in staging, a compute set that copies them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -45,6 +45,7 @@ from tiledialect.dialects.plan import (
     LoadOp,
     ReduceOp,
     RelayoutOp,
+    ViewOp,
 )
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile import argument_names, entry_function, parameter_flags
@@ -79,6 +80,7 @@ class _Lowering:
         self.draft: Draft = Draft()
         self.held: dict[SSAValue, Held] = {}
         self.loaded: set[int] = set()
+        self.constants = 0
 
     def lower(self) -> Draft:
         for op in self.function.body.block.ops:
@@ -93,6 +95,10 @@ class _Lowering:
                     self.compute(op)
                 case ReduceOp():
                     self.reduce(op)
+                case ViewOp():
+                    source = self.held[op.source]
+                    form = tensor_form(op.result.type)
+                    self.held[op.result] = replace(source, form=form)
                 case ReturnOp():
                     self.bind_results(op)
                 case AlternativesOp():
@@ -115,7 +121,8 @@ class _Lowering:
             self.loaded.add(index)
             value = None
         else:
-            kind, index = "constant", 0
+            kind, index = "constant", self.constants
+            self.constants += 1
             value = constant_value(source.owner, form)
         buffer = self.new_buffer(name, layout, kind, op)
         buffer.always = kind != "input"
@@ -190,6 +197,11 @@ class _Lowering:
         from tiledialect.relayout import relayout
 
         source, layout = self.held[op.source], op.layout.data
+        if op.zeroed is not None and source.layout == layout:
+            axis = op.zeroed.value.data
+            self.fill(source.buffer, layout, axis, op, op.zero_cycles)
+            self.held[op.result] = source
+            return
         name = f"{op.group.data}.{op.source.name_hint or 'value'}"
         made = self.new_buffer(name, layout, "operand", op)
         if op.zeroed is not None:
@@ -339,8 +351,6 @@ class _Lowering:
             self.draft.step("compute", name, op.cycles, place, makes, uses)
 
     def reduce(self, op: ReduceOp) -> None:
-        from dataclasses import replace
-
         from tiledialect.lowering.calls import piece_classes, view
         from tiledialect.relayout import stack_partials
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tiledialect.candidates import Candidates, Variant, candidates
@@ -180,10 +180,11 @@ def _write(
     assert isinstance(returned, ReturnOp)
     sources = _sources(program, block)
     regions: list[Region] = []
+    types = list(returned.operand_types)
     for plan in plans:
-        regions.append(_region(program, machine, plan, sources, locations))
+        regions.append(_region(program, machine, plan, sources, locations, types))
     alternatives = AlternativesOp(
-        [program.values[value].form.type for value in program.outputs],
+        types,
         regions,
         [plan.cycles for plan in plans],
         [plan.footprint for plan in plans],
@@ -215,9 +216,12 @@ def _region(
     plan: Plan,
     sources: dict[int, SSAValue],
     locations: Sequence[str],
+    types: Sequence[Attribute],
 ) -> Region:
     from tiledialect.plan_steps import plan_steps
 
-    steps, results = plan_steps(program, machine, plan.choices, sources, locations)
+    steps, results = plan_steps(
+        program, machine, plan.choices, sources, locations, types
+    )
     operations: list[Operation] = [*steps, YieldOp(results)]
     return Region(Block(operations))
