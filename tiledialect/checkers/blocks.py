@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.layout import round_up
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,11 +38,6 @@ class Block:
     @property
     def end(self) -> int:
         return self.address + self.bytes
-
-    @property
-    def taken_end(self) -> int:
-        """The end with the gap up to its alignment, which counts as its own."""
-        return self.address + round_up(self.bytes, self.align)
 
 
 @dataclass(frozen=True)

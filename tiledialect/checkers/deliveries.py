@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tiledialect.checkers.window import Window
 
     Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 TILE_SPAN = 1 << 40
 """Room for one tile's addresses or cycles in a key that sorts by tile first."""
@@ -30,14 +31,24 @@ TILE_SPAN = 1 << 40
 
 @dataclass(frozen=True)
 class Runs:
-    """Words that arrive: `words` of them at `address` of `tile`, each from `source`,
-    where the first lies at `source_address`."""
+    """Words that arrive: `words` of them from one place on. A place is a tile and an
+    address in one number (two columns less to sort, of millions of runs)."""
 
-    tile: Ints
-    address: Ints
+    place: Ints  # where the first word goes
     words: Ints
-    source: Ints
-    source_address: Ints
+    origin: Ints  # where the first word lies on the tile that sends it
+
+    @property
+    def tile(self) -> Ints:
+        return self.place // TILE_SPAN
+
+    @property
+    def source(self) -> Ints:
+        return self.origin // TILE_SPAN
+
+
+def place(tile: Ints, address: Ints) -> Ints:
+    return tile * TILE_SPAN + address
 
 
 class TransferTable(Protocol):
@@ -80,87 +91,96 @@ def expected_runs(window: Window, moves: Sequence[MoveTable]) -> Runs:
 
 
 def concatenated(parts: Sequence[Runs]) -> Runs:
+    if len(parts) == 1:
+        return parts[0]
     none = np.zeros(0, np.int64)
     return Runs(
-        *(
-            np.concatenate([none, *(getattr(part, name) for part in parts)])
-            for name in Runs.__dataclass_fields__
-        )
+        np.concatenate([none, *(part.place for part in parts)]),
+        np.concatenate([none, *(part.words for part in parts)]),
+        np.concatenate([none, *(part.origin for part in parts)]),
     )
 
 
 def _runs_of_move(window: Window, move: MoveTable) -> Runs:
     table = move.transfers
     staged = table.to_staging.astype(np.bool_)
+    every = np.ones_like(staged)
     if move.staging < 0 and staged.any():
         raise Disproof("a move that needs staging has none")
+    _check_inside(window, move.source, table.source_offset, table.words, every)
+    _check_tiles(window, move.source, table.source)
+    for number, kept in ((move.destination, ~staged), (move.staging, staged)):
+        _check_inside(window, number, table.offset, table.words, kept)
+        sets = np.flatnonzero(
+            np.bincount(table.destinations[kept], minlength=len(table.set_start) - 1)
+        )
+        first = table.set_start[sets]
+        count = table.set_start[sets + 1] - first
+        _check_tiles(window, number, table.set_tiles[ragged(first, count)])
     buffer = np.where(staged, move.staging, move.destination)
     first = table.set_start[table.destinations]
     count = table.set_start[table.destinations + 1] - first
-    runs = Runs(
-        tile=table.set_tiles[ragged(first, count)],
-        address=np.repeat(window.bases[buffer] + table.offset, count),
-        words=np.repeat(table.words, count),
-        source=np.repeat(table.source, count),
-        source_address=np.repeat(
-            window.bases[move.source] + table.source_offset, count
+    return Runs(
+        place=place(
+            table.set_tiles[ragged(first, count)],
+            np.repeat(window.bases[buffer] + table.offset, count),
         ),
+        words=np.repeat(table.words, count),
+        origin=np.repeat(sent_places(window, move), count),
     )
-    from_buffer = np.full(len(table.source), move.source, np.int64)
-    _check_inside(window, from_buffer, table.source, table.source_offset, table.words)
-    _check_inside(
-        window,
-        np.repeat(buffer, count),
-        runs.tile,
-        np.repeat(table.offset, count),
-        runs.words,
-    )
-    return runs
+
+
+def sent_places(window: Window, move: MoveTable) -> Ints:
+    """Where each transfer of a move reads."""
+    table = move.transfers
+    return place(table.source, window.bases[move.source] + table.source_offset)
 
 
 def _check_inside(
-    window: Window, buffer: Ints, tile: Ints, offset: Ints, words: Ints
+    window: Window, number: int, offset: Ints, words: Ints, kept: Flags
 ) -> None:
-    """Every run lies in its buffer, on a tile that has the buffer."""
-    for number, block in enumerate(window.buffers):
-        mine = buffer == number
+    """The runs that are kept lie in a buffer."""
+    if kept.any():
         room = window.bases[number + 1] - window.bases[number] - WORD_BYTES
-        end = (offset + words * WORD_BYTES)[mine]
-        if len(end) and (end.max() > room or offset[mine].min() < 0):
+        end = int((offset + words * WORD_BYTES)[kept].max())
+        if end > room or offset[kept].min() < 0:
+            block = window.buffers[number]
             raise Disproof(
-                f"a move needs bytes up to {end.max()} of {block.name},"
-                f" which has {block.bytes}"
+                f"a move needs bytes up to {end} of {block.name}, which has"
+                f" {block.bytes}"
             )
-        stray = ~np.isin(tile[mine], block.tiles)
+
+
+def _check_tiles(window: Window, number: int, tiles: Ints) -> None:
+    """All these tiles have a buffer."""
+    if len(tiles):
+        stray = ~np.isin(tiles, window.buffers[number].tiles)
         if stray.any():
-            where = tile[mine][np.argmax(stray)]
-            raise Disproof(f"a move uses {block.name} on tile {where}, which lacks it")
+            raise Disproof(
+                f"a move uses {window.buffers[number].name} on tile"
+                f" {tiles[np.argmax(stray)]}, which lacks it"
+            )
 
 
 def canonical(window: Window, runs: Runs, who: str) -> Runs:
-    """The runs by tile and address, adjacent ones joined. Raises Disproof where two
-    write one word; `who` begins the error."""
-    kept = runs.words > 0
-    order = np.argsort(_key(runs)[kept])  # equal keys are refused below
-    at = np.flatnonzero(kept)[order]
-    tile, address, words = runs.tile[at], runs.address[at], runs.words[at]
-    source, source_address = runs.source[at], runs.source_address[at]
-    end = address + words * WORD_BYTES
-    same_tile = tile[1:] == tile[:-1]
-    twice = same_tile & (address[1:] < end[:-1])
+    """The runs in order of their places, adjacent ones joined. Raises Disproof where
+    two write one word; `who` begins the error."""
+    order = np.argsort(runs.place)  # equal places are refused below
+    place, words, origin = runs.place[order], runs.words[order], runs.origin[order]
+    end = place + words * WORD_BYTES
+    twice = place[1:] < end[:-1]
     if twice.any():
-        first = int(np.argmax(twice))
+        at = int(place[int(np.argmax(twice)) + 1])
         raise Disproof(
-            f"{who} {window.name(int(address[first + 1]))} of tile {tile[first]} twice"
+            f"{who} {window.name(at % TILE_SPAN)} of tile {at // TILE_SPAN} twice"
         )
-    source_end = source_address + words * WORD_BYTES
-    joined = same_tile & (address[1:] == end[:-1])
-    joined &= (source[1:] == source[:-1]) & (source_address[1:] == source_end[:-1])
-    starts = np.flatnonzero(np.concatenate([[True], ~joined])) if len(at) else at
-    total = np.add.reduceat(words, starts) if len(at) else words
-    return Runs(
-        tile[starts], address[starts], total, source[starts], source_address[starts]
+    joined = (place[1:] == end[:-1]) & (
+        origin[1:] == origin[:-1] + words[:-1] * WORD_BYTES
     )
+    if not joined.any():
+        return Runs(place, words, origin)
+    starts = np.flatnonzero(np.concatenate([[True], ~joined]))
+    return Runs(place[starts], np.add.reduceat(words, starts), origin[starts])
 
 
 def delivered_runs(latency: Ints, window: Window, rows: Rows) -> Runs:
@@ -175,11 +195,10 @@ def delivered_runs(latency: Ints, window: Window, rows: Rows) -> Runs:
     _check_heard(window, sends, pieces)
     receive, send = pieces.receive, pieces.send
     runs = Runs(
-        tile=receives.tile[receive],
-        address=receives.address[receive] + pieces.receive_offset * WORD_BYTES,
+        place=place(receives.tile, receives.address)[receive]
+        + pieces.receive_offset * WORD_BYTES,
         words=pieces.words,
-        source=receives.source[receive],
-        source_address=sends.address[send] + pieces.send_offset * WORD_BYTES,
+        origin=place(sends.tile, sends.address)[send] + pieces.send_offset * WORD_BYTES,
     )
     return canonical(window, runs, "the rows write")
 
@@ -250,17 +269,18 @@ def _check_heard(window: Window, sends: Sends, pieces: _Pieces) -> None:
 
 def compare(window: Window, got: Runs, want: Runs) -> None:
     """Raises Disproof at the first run that differs."""
-    shared = min(len(got.tile), len(want.tile))
-    differs = np.zeros(shared, np.bool_)
-    for name in Runs.__dataclass_fields__:
-        differs |= getattr(got, name)[:shared] != getattr(want, name)[:shared]
+    shared = min(len(got.place), len(want.place))
+    differs = got.place[:shared] != want.place[:shared]
+    differs |= got.words[:shared] != want.words[:shared]
+    differs |= got.origin[:shared] != want.origin[:shared]
     at = int(np.argmax(differs)) if differs.any() else shared
-    if at == len(got.tile) == len(want.tile):
+    if at == len(got.place) == len(want.place):
         return
-    key = np.append(_key(got), 1 << 62)[at], np.append(_key(want), 1 << 62)[at]
-    if key[0] > key[1]:
+    found = int(np.append(got.place, 1 << 62)[at])
+    wanted = int(np.append(want.place, 1 << 62)[at])
+    if found > wanted:
         raise Disproof(f"the rows do not deliver {_run_text(window, want, at)}")
-    if key[0] < key[1]:
+    if found < wanted:
         raise Disproof(f"no move asks for {_run_text(window, got, at)}")
     raise Disproof(
         f"the rows deliver {_run_text(window, got, at)},"
@@ -268,14 +288,10 @@ def compare(window: Window, got: Runs, want: Runs) -> None:
     )
 
 
-def _key(runs: Runs) -> Ints:
-    """What runs are sorted by."""
-    return runs.tile * TILE_SPAN + runs.address
-
-
 def _run_text(window: Window, runs: Runs, at: int) -> str:
-    source = window.name(int(runs.source_address[at]))
+    source, sent = divmod(int(runs.origin[at]), TILE_SPAN)
+    tile, received = divmod(int(runs.place[at]), TILE_SPAN)
     return (
-        f"{runs.words[at]} words of {source} of tile {runs.source[at]} to"
-        f" {window.name(int(runs.address[at]))} of tile {runs.tile[at]}"
+        f"{runs.words[at]} words of {window.name(sent)} of tile {source} to"
+        f" {window.name(received)} of tile {tile}"
     )

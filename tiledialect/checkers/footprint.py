@@ -27,25 +27,27 @@ class Occupied:
 
 
 def occupied(blocks: Blocks) -> Occupied:
-    """Distinct addresses that buffers occupy on the fullest tile. `ever` counts the
-    gaps up to their alignment in, live bytes do not.
+    """Distinct addresses that buffers occupy on the fullest tile. Gaps
+    between buffers count for nothing, padding inside them does.
 
     Tiles with the same buffers are counted once. What no step needs occupies nothing.
     """
     used = blocks.in_step.any(axis=1)
     held = blocks.on_tile[used]
-    address, end = blocks.address[used], blocks.end[used]
-    taken = np.array([block.taken_end for block in blocks.blocks], np.int64)[used]
+    address, end, in_step = (
+        blocks.address[used],
+        blocks.end[used],
+        blocks.in_step[used],
+    )
     _, first_tiles = np.unique(np.packbits(held, axis=0), axis=1, return_index=True)
     tiles = np.sort(first_tiles)
     ever = np.zeros(len(tiles), np.int64)
     peaks = np.zeros((len(tiles), blocks.steps), np.int64)
     for position, tile in enumerate(tiles):
         mine = held[:, tile]
-        always = np.ones((int(mine.sum()), 1), np.bool_)
-        ever[position] = covered_bytes(address[mine], taken[mine], always)[0]
-        in_step = blocks.in_step[used][mine]
-        peaks[position] = covered_bytes(address[mine], end[mine], in_step)
+        when = np.column_stack([np.ones(mine.sum(), np.bool_), in_step[mine]])
+        covered = covered_bytes(address[mine], end[mine], when)
+        ever[position], peaks[position] = covered[0], covered[1:]
     if not len(tiles):
         return Occupied(0, 0, np.zeros(blocks.steps, np.int64), peaks[:0].sum(axis=0))
     fullest = int(np.argmax(ever))

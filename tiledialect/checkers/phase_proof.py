@@ -7,6 +7,7 @@ and the memory that is read and written in one cycle.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from tiledialect.checkers.deliveries import (
     compare,
     delivered_runs,
     expected_runs,
+    sent_places,
 )
 from tiledialect.checkers.disproof import Disproof
 from tiledialect.checkers.row_reader import (
@@ -77,7 +79,7 @@ def prove_phase(
     rows = decode_rows(machine, table)
     _check_horizon(rows, claims.length)
     compare(window, delivered_runs(latency, window, rows), want)
-    _check_figures(machine, rows, want, claims, latency)
+    _check_figures(machine, window, moves, rows, want, claims)
     _check_bounds(window, moves, want, latency, claims)
     _check_in_place(window, moves, rows)
     _check_elements(window, rows, apart)
@@ -100,7 +102,12 @@ def _check_horizon(rows: Rows, length: int) -> None:
 
 
 def _check_figures(
-    machine: Machine, rows: Rows, want: Runs, claims: Claims, latency: Ints
+    machine: Machine,
+    window: Window,
+    moves: Sequence[MoveTable],
+    rows: Rows,
+    want: Runs,
+    claims: Claims,
 ) -> None:
     receives = rows.receives
     arrivals = int((receives.cycle + receives.words).max(initial=0))
@@ -108,7 +115,7 @@ def _check_figures(
     _equal("length", claims.length, max(arrivals, controls))
     row_bytes = controls * machine.exchange.control_word_bytes
     _equal("row bytes", claims.row_bytes, row_bytes)
-    fewest = fewest_controls(machine, want)
+    fewest = fewest_controls(machine, window, moves, want)
     if not fewest <= claims.bound_control <= controls:
         raise Disproof(
             f"the phase says that its control bound is {claims.bound_control}; its"
@@ -136,18 +143,22 @@ def fewest_messages(machine: Machine, rows: Rows) -> int:
     return int((-(-words // machine.exchange.max_message_words)).sum())
 
 
-def fewest_controls(machine: Machine, want: Runs) -> int:
+def fewest_controls(
+    machine: Machine, window: Window, moves: Sequence[MoveTable], want: Runs
+) -> int:
     """Control words that some tile needs for these transfers on any schedule."""
     x = machine.exchange
-    key = want.tile * TILE_SPAN + want.address
-    other = np.append(True, want.source[1:] != want.source[:-1])[: len(key)]
-    taken, words = _stretches(key, want.words, other)
+    other = np.append(True, want.source[1:] != want.source[:-1])[: len(want.place)]
+    taker, words = _stretches(want.place, want.words, other)
     receives = -(-words // MOST_RECEIVED)
-    needed = np.bincount(taken, receives * x.source_controls, machine.tiles)
+    needed = np.bincount(taker, receives * x.source_controls, machine.tiles)
     needed += np.where(needed > 0, x.pointer_controls, 0)
-    key = want.source * TILE_SPAN + want.source_address
-    order = np.argsort(key, kind="stable")
-    sender, words = _stretches(key[order], want.words[order], np.zeros_like(other))
+    none = np.zeros(0, np.int64)
+    sent = np.concatenate([none, *(sent_places(window, move) for move in moves)])
+    sizes = np.concatenate([none, *(move.transfers.words for move in moves)])
+    order = np.argsort(sent, kind="stable")
+    nowhere = np.zeros(len(sent), np.bool_)
+    sender, words = _stretches(sent[order], sizes[order], nowhere)
     sends = -(-words // x.send_chunk_words)
     needed += np.bincount(sender, sends * x.send_controls, machine.tiles)
     return int(np.where(needed > 0, needed + x.phase_controls, 0).max())
@@ -172,13 +183,14 @@ def _check_bounds(
 ) -> None:
     """The printed bounds are those of the transfer table, and the length meets them."""
     tiles = len(latency)
-    words_in = np.bincount(want.tile, want.words, tiles).astype(np.int64)
+    taker = want.tile
+    words_in = np.bincount(taker, want.words, tiles).astype(np.int64)
     received = np.where(words_in > 0, words_in + latency, 0)
     words_out = np.zeros(tiles, np.int64)
     for move in moves:
         np.add.at(words_out, move.transfers.source, move.transfers.words)
     least = np.full(tiles, TILE_SPAN, np.int64)
-    np.minimum.at(least, want.source, latency[want.tile])
+    np.minimum.at(least, want.source, latency[taker])
     sent = np.where(words_out > 0, words_out + least, 0)
     _equal("receive bound", claims.bound_receive, int(received.max(initial=0)))
     _equal("send bound", claims.bound_send, int(sent.max(initial=0)))
@@ -231,13 +243,11 @@ def _check_elements(
     sends, receives = rows.sends, rows.receives
     from_buffer = window.buffer_at(sends.address)
     into_buffer = window.buffer_at(receives.address)
-    for source in np.unique(from_buffer):
-        reads = _select_sends(sends, from_buffer == source)
-        for destination in np.unique(into_buffer):
-            pair = (int(source), int(destination))
-            if pair in apart or pair[::-1] in apart:
-                continue
-            writes = _select_receives(receives, into_buffer == destination)
+    numbers = range(len(window.buffers))
+    for pair in itertools.product(numbers, numbers):
+        if pair not in apart and pair[::-1] not in apart:
+            reads = _select_sends(sends, from_buffer == pair[0])
+            writes = _select_receives(receives, into_buffer == pair[1])
             _check_never_together(window, reads, writes, pair)
 
 
