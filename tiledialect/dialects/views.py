@@ -39,7 +39,7 @@ class View:
 
     def end(self, extents: Sequence[int]) -> int:
         """One past the last byte that indices below `extents` can reach."""
-        if 0 in extents:
+        if any(n == 0 and axis for axis, n in zip(self.axes, extents, strict=True)):
             return self.offset
         last = 0
         for digits, extent in zip(self.axes, extents, strict=True):

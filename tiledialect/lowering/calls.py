@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiledialect.blocks import Blocks, shape_classes, tile_blocks
 from tiledialect.dialects.views import View
-from tiledialect.layout import Layout
+from tiledialect.layout import Layout, ceil_div
 from tiledialect.own_piece import OwnPiece
 from tiledialect.tiles import TileSet
 
 Ints = NDArray[np.int64]
+Digits = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,17 @@ def view(
         layout.axis_strides(axes.index(d)) if d in axes else () for d in range(dims)
     ]
     return View(format, tuple(strides), offset, scale)
+
+
+def trimmed(view: View, extents: Sequence[int]) -> View:
+    """The view with outermost counts that suffice for these extents, so that what it
+    spans is no more than what it reaches."""
+
+    def fit(digits: Digits, extent: int) -> Digits:
+        if not digits:
+            return digits
+        inner = prod(count for count, _ in digits[1:])
+        return ((max(1, ceil_div(extent, inner)), digits[0][1]), *digits[1:])
+
+    axes = tuple(fit(d, n) for d, n in zip(view.axes, extents, strict=True))
+    return replace(view, axes=axes)

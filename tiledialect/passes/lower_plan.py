@@ -197,10 +197,8 @@ class _Lowering:
         from tiledialect.relayout import relayout
 
         source, layout = self.held[op.source], op.layout.data
-        if op.zeroed is not None and source.layout == layout:
-            axis = op.zeroed.value.data
-            self.fill(source.buffer, layout, axis, op, op.zero_cycles)
-            self.held[op.result] = source
+        if source.layout == layout:
+            self.held[op.result] = source  # its padding was zeroed before it was made
             return
         name = f"{op.group.data}.{op.source.name_hint or 'value'}"
         made = self.new_buffer(name, layout, "operand", op)
@@ -278,6 +276,17 @@ class _Lowering:
             [made],
         )
 
+    def zero_for_user(self, op: ComputeOp | ReduceOp, made: Buffer) -> None:
+        """Zeros in the padding of a result that its user reads where it lies: before
+        it is made, as the fill's one stretch covers elements too."""
+        for use in op.result.uses:
+            user = use.operation
+            if not isinstance(user, RelayoutOp) or user.zeroed is None:
+                continue
+            if user.layout == op.layout:
+                axis = user.zeroed.value.data
+                self.fill(made, op.layout.data, axis, user, user.zero_cycles)
+
     def compute(self, op: ComputeOp) -> None:
         from tiledialect.lowering.calls import grid_classes, view
 
@@ -288,6 +297,7 @@ class _Lowering:
         form = tensor_form(op.result.type)
         purpose = "partial" if layout.partial else "result"
         made = self.new_buffer(op.group.data, layout, purpose, op)
+        self.zero_for_user(op, made)
         parameters = dict(op.parameters.data)
         zeroed = parameters.pop("zeroed", None)
         if isinstance(zeroed, IntegerAttr):
@@ -351,7 +361,7 @@ class _Lowering:
             self.draft.step("compute", name, op.cycles, place, makes, uses)
 
     def reduce(self, op: ReduceOp) -> None:
-        from tiledialect.lowering.calls import piece_classes, view
+        from tiledialect.lowering.calls import piece_classes, trimmed, view
         from tiledialect.relayout import stack_partials
 
         source, layout = self.held[op.source], op.layout.data
@@ -365,6 +375,7 @@ class _Lowering:
         stack = self.new_buffer(f"{op.group.data}.stack", layout, "stack", op, slots)
         self.move(op, source, stack, layout, transfers, stack=True)
         made = self.new_buffer(f"{op.group.data}.sum", layout, "result", op)
+        self.zero_for_user(op, made)
         form = source.form
         rank = len(layout.shape)
         axes = list(range(1, rank + 1))
@@ -383,7 +394,8 @@ class _Lowering:
         views: list[list[View]] = []
         for some in classes:
             mine = view(source.layout, axes, rank + 1, name, scale, some.offset)
-            views.append([stacked, *([mine] if own is not None else []), piece])
+            used = [stacked, *([mine] if own is not None else []), piece]
+            views.append([trimmed(one, some.extents) for one in used])
         parameters: dict[str, Attribute] = {"function": StringAttr(op.function.data)}
         if own is not None:
             numbers = (own.first, own.stride, own.count)
