@@ -40,8 +40,12 @@ class Limits:
 
 def is_empty(call: Call) -> bool:
     """Whether the result has no elements."""
-    axes = call.outputs[0].axes
-    return any(n == 0 and axis for n, axis in zip(call.extents, axes, strict=True))
+    return has_no_element(call.outputs[0], call)
+
+
+def has_no_element(view: View, call: Call) -> bool:
+    """Whether an operand is a tensor of no elements: then nothing of it is read."""
+    return any(n == 0 and axis for n, axis in zip(call.extents, view.axes, strict=True))
 
 
 def whole_extents(view: View, call: Call, dim: int) -> tuple[int, ...]:
@@ -76,6 +80,8 @@ def check_call(machine: Machine, call: Call, limits: Limits) -> None:
 
 def ends(view: View, call: Call) -> tuple[int, int]:
     """The first address of a block, and one past the last, padding along k included."""
+    if has_no_element(view, call):
+        return view.address, view.address
     dim = call.dims.index("k") if call.family == "matmul" else -1
     last = view.address + FORMATS[view.format].bytes
     for axis, extent in zip(view.axes, whole_extents(view, call, dim), strict=True):
@@ -89,6 +95,8 @@ def ends(view: View, call: Call) -> tuple[int, int]:
 
 def _check_view(machine: Machine, call: Call, view: View, name: str) -> None:
     element_of(machine, view.format, view.scale)
+    if has_no_element(view, call):
+        return
     element_bytes = FORMATS[view.format].bytes
     digits: list[tuple[int, int]] = []
     for dim, axis, extent in zip(call.dims, view.axes, call.extents, strict=True):

@@ -84,7 +84,8 @@ def _padded(
 ) -> NDArray[np.float64]:
     """A matmul's operand up to its true depth; refuses padding that is not zero."""
     view, depth = call.inputs[number], call.extents[3]
-    stored = gather(memory, box, view, whole_extents(view, call, 3))
+    read = whole_extents(view, call, 3) if depth else call.extents
+    stored = gather(memory, box, view, read)
     values = kernels.load(stored, _element(machine, view), "float64")
     if values[..., depth:].any():
         tile = box.array()[np.argwhere(values[..., depth:])[0][0]]
