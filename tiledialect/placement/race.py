@@ -16,11 +16,22 @@ import numpy as np
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.problem import Bools
 from tiledialect.placement.range import Range
-from tiledialect.placement.search import FOUND, LIMIT, NONE, Tables, descend
-from tiledialect.placement.tables import fresh_state, make_tables, step_widths
+from tiledialect.placement.search import (
+    ADDRESS,
+    AREA_FIRST,
+    CROWD_FIRST,
+    FOUND,
+    LIMIT,
+    NONE,
+    SIZE,
+    WIDTH,
+    WIDTH_FIRST,
+    Space,
+    descend,
+)
+from tiledialect.placement.tables import fresh, make_space, step_widths
 
-CROWD_FIRST, AREA_FIRST, WIDTH_FIRST = 0, 1, 2
-FIRST_LIMIT, GROWTH = 4096, 4
+FIRST_LIMIT, GROWTH = 4096, 8
 BOXES_A_NODE = 400  # problems above this size get fewer nodes for one effort
 
 
@@ -28,11 +39,12 @@ def race(
     boxes: Boxes, conflicts: Bools, span: Range, effort: int, *, minimise: bool
 ) -> None:
     """Narrows the range; stops when closed, out of effort, or (fit) at a find."""
-    tables = make_tables(boxes, conflicts)
+    space = make_space(boxes, conflicts)
+    in_rows = space.box[:, WIDTH].copy()
     arms = (
-        (CROWD_FIRST, tables._replace(width=step_widths(boxes))),
-        (AREA_FIRST, tables),
-        (WIDTH_FIRST, tables),
+        (CROWD_FIRST, step_widths(boxes)),
+        (AREA_FIRST, in_rows),
+        (WIDTH_FIRST, in_rows),
     )
     unit = _unit(boxes)
     effort = effort * BOXES_A_NODE // max(len(boxes), BOXES_A_NODE)
@@ -40,11 +52,11 @@ def race(
     while not span.closed and span.nodes < effort:
         progress = False
         for bound in ladder(span, unit, minimise=minimise):
-            for kind, table in arms:
+            for kind, width in arms:
                 room = min(limit, effort - span.nodes)
                 if room <= 0 or not span.low <= bound < span.high:
                     break
-                answer = _run(table, kind, bound, room, unit, span)
+                answer = _run(fresh(space, width, room), kind, bound, unit, span)
                 progress |= answer != LIMIT
                 if answer == FOUND and not minimise:
                     return
@@ -52,32 +64,26 @@ def race(
             limit *= GROWTH
 
 
-def _run(
-    table: Tables, kind: int, bound: int, limit: int, unit: int, span: Range
-) -> int:
+def _run(space: Space, kind: int, bound: int, unit: int, span: Range) -> int:
     """One search; the range takes in what it found."""
-    state = fresh_state(table, limit)
-    answer = int(descend(table, state, kind, bound, len(table.size)))
-    span.nodes += int(min(state.nodes[0], limit))
+    answer = int(descend(space, kind, bound, len(space.box)))
+    span.nodes += int(space.nodes.min())
     if answer == FOUND:
-        span.address = state.address
-        span.high = int((state.address + table.size).max())
+        span.address = space.box[:, ADDRESS].copy()
+        span.high = int((span.address + space.box[:, SIZE]).max())
     elif answer == NONE:
         span.low = max(span.low, bound + unit)
     return answer
 
 
 def ladder(span: Range, unit: int, *, minimise: bool) -> list[int]:
-    """The bounds to try next, the lowest first."""
-    gap = span.high - unit - span.low
-    bounds = {span.low, min(span.top, span.high - unit)}
+    """The bounds to try next: the loosest, that a find is likely at, comes first."""
+    loosest = max(min(span.top, span.high - unit), span.low)
+    gap = loosest - span.low
+    steps = [gap, 0]
     if minimise:
-        bounds |= {span.low + gap // 8, span.low + gap // 2}
-    return sorted(
-        bound // unit * unit if bound != span.low else bound
-        for bound in bounds
-        if bound >= span.low
-    )
+        steps += [gap // 8 // unit * unit, gap // 2 // unit * unit]
+    return [span.low + step for step in dict.fromkeys(steps)]
 
 
 def _unit(boxes: Boxes) -> int:

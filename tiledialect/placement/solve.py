@@ -37,7 +37,7 @@ from tiledialect.placement.problem import (
 from tiledialect.placement.range import Range
 from tiledialect.placement.refuse import Refusal, name_of, refuse
 
-DEFAULT_EFFORT = 600_000  # search nodes
+DEFAULT_EFFORT = 400_000  # search nodes
 FOOTPRINT_MOVES = 400  # boxes put in by the footprint heuristic
 SEARCHED = 1500  # boxes up to which the complete search runs
 

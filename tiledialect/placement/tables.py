@@ -11,7 +11,25 @@ import numpy as np
 
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.problem import Bools, Ints
-from tiledialect.placement.search import State, Tables
+from tiledialect.placement.search import (
+    ALIGN,
+    BOX_COLUMNS,
+    LAST,
+    NEAR_AT,
+    NEAR_END,
+    OFFSET,
+    PAIRED,
+    PARTS,
+    PHASE,
+    REMAINING,
+    ROW_AT,
+    ROW_END,
+    SIZE,
+    SPAN_HIGH,
+    SPAN_LOW,
+    WIDTH,
+    Space,
+)
 
 
 def section_starts(boxes: Boxes) -> Ints:
@@ -44,44 +62,54 @@ def rows_of_boxes(boxes: Boxes) -> tuple[Ints, Ints, int]:
     return pairs[:, 0], row.astype(np.int64), len(used)
 
 
-def make_tables(boxes: Boxes, conflicts: Bools) -> Tables:
-    """The tables of a problem."""
+def make_space(boxes: Boxes, conflicts: Bools) -> Space:
+    """The tables of a problem with nothing placed."""
     count = len(boxes)
-    near = conflicts.copy()
-    apart = np.zeros_like(conflicts)
     left, right = boxes.apart[:, 0], boxes.apart[:, 1]
+    apart = np.zeros_like(conflicts)
     apart[left, right] = apart[right, left] = True
-    near |= apart
-    owner, neighbour = np.nonzero(near)
-    box, row, _ = rows_of_boxes(boxes)
-    low = np.full(count, np.iinfo(np.int64).max)
-    high = np.zeros(count, np.int64)
-    np.minimum.at(low, box, row)
-    np.maximum.at(high, box, row + 1)
-    span_low, span_high = low.copy(), high.copy()
-    np.minimum.at(
-        span_low, np.concatenate([left, right]), low[np.concatenate([right, left])]
+    owner, neighbour = np.nonzero(conflicts | apart)
+    box, row, rows = rows_of_boxes(boxes)
+    table = np.zeros((count, BOX_COLUMNS), np.int64)
+    table[:, SIZE], table[:, ALIGN], table[:, PHASE] = (
+        boxes.bytes,
+        boxes.align,
+        boxes.phase,
     )
-    np.maximum.at(
-        span_high, np.concatenate([left, right]), high[np.concatenate([right, left])]
-    )
-    return Tables(
-        size=boxes.bytes,
-        align=boxes.align,
-        phase=boxes.phase,
-        first=boxes.first,
-        last=boxes.last,
-        width=np.bincount(box, minlength=count).astype(np.int64),
-        near_at=np.searchsorted(owner, np.arange(count + 1)),
-        near=neighbour.astype(np.int64),
-        near_apart=apart[owner, neighbour].astype(np.int64),
-        row_at=np.searchsorted(box, np.arange(count + 1)),
+    table[:, OFFSET], table[:, LAST] = boxes.first, boxes.last
+    table[:, WIDTH] = np.bincount(box, minlength=count)
+    table[:, PAIRED] = apart.any(axis=1)
+    table[:, NEAR_AT] = np.searchsorted(owner, np.arange(count))
+    table[:, NEAR_END] = np.searchsorted(owner, np.arange(count), side="right")
+    table[:, ROW_AT] = np.searchsorted(box, np.arange(count))
+    table[:, ROW_END] = np.searchsorted(box, np.arange(count), side="right")
+    low, high = row[table[:, ROW_AT]], row[table[:, ROW_END] - 1] + 1
+    table[:, SPAN_LOW], table[:, SPAN_HIGH] = low, high
+    for one, two in ((left, right), (right, left)):
+        np.minimum.at(table[:, SPAN_LOW], one, low[two])
+        np.maximum.at(table[:, SPAN_HIGH], one, high[two])
+    row_table = np.zeros((rows, 3), np.int64)
+    np.add.at(row_table[:, REMAINING], row, boxes.bytes[box])
+    return Space(
+        box=table,
+        near=np.stack([neighbour, apart[owner, neighbour]], axis=1).astype(np.int64),
         row=row,
-        span_low=span_low,
-        span_high=span_high,
-        paired=np.asarray(apart.any(axis=1), np.int64),
+        rows=row_table,
+        trail=np.zeros((len(owner) + count, 2), np.int64),
+        pool=np.zeros(3 * (count + 2) ** 2, np.int64),
+        frames=np.zeros((2 * count + 3, PARTS + 1), np.int64),
         edges=boxes.edges,
+        nodes=np.zeros(2, np.int64),
     )
+
+
+def fresh(space: Space, width: Ints, limit: int) -> Space:
+    """The same problem for a new search: the tables that it changes are copies."""
+    box = space.box.copy()
+    box[:, WIDTH] = width
+    space.pool[: len(box)] = np.arange(len(box))
+    nodes = np.array([0, limit], np.int64)
+    return space._replace(box=box, rows=space.rows.copy(), nodes=nodes)
 
 
 def step_widths(boxes: Boxes) -> Ints:
@@ -91,27 +119,3 @@ def step_widths(boxes: Boxes) -> Ints:
     np.minimum.at(born, boxes.piece_box, boxes.steps[boxes.piece_start])
     np.maximum.at(dies, boxes.piece_box, boxes.steps[boxes.piece_end])
     return dies - born
-
-
-def fresh_state(tables: Tables, limit: int) -> State:
-    """A state with nothing placed."""
-    count = len(tables.size)
-    rows = int(tables.row.max()) + 1
-    remaining = np.zeros(rows, np.int64)
-    owner = np.repeat(np.arange(count), np.diff(tables.row_at))
-    np.add.at(remaining, tables.row, tables.size[owner])
-    pool = np.zeros(3 * (count + 2) ** 2, np.int64)
-    pool[:count] = np.arange(count)
-    return State(
-        offset=tables.first.copy(),
-        address=np.full(count, -1, np.int64),
-        placed=np.zeros(count, np.int64),
-        remaining=remaining,
-        floor=np.zeros(rows, np.int64),
-        part=np.zeros(rows, np.int64),
-        keys=np.zeros((3, count), np.int64),
-        trail=np.zeros((2, len(tables.near) + count), np.int64),
-        pool=pool,
-        frames=np.zeros((2 * count + 3, 10), np.int64),
-        nodes=np.array([0, limit], np.int64),
-    )
