@@ -1,5 +1,7 @@
 """What each method of the scheduler promises alone, and phases of full size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,7 +9,7 @@ from numpy.typing import NDArray
 from tiledialect.schedule.bounds import control_words
 from tiledialect.schedule.coloring import recolor
 from tiledialect.schedule.ejection import repair
-from tiledialect.schedule.first_fit import LONGEST_BITMAP_SLOTS, first_fit
+from tiledialect.schedule.first_fit import LONGEST_BITMAP_SLOTS, FirstFit, first_fit
 from tiledialect.schedule.levels import Sends, bundled, cut, expand, single
 from tiledialect.schedule.multicast import send_in_turns
 from tiledialect.schedule.solve import Schedule, schedule
@@ -134,15 +136,24 @@ def test_repair_shortens_and_keeps_the_rules(seed: int) -> None:
     assert left == 0
 
 
-@pytest.mark.parametrize("target", [150, 1500, 3000])
-def test_turns_to_subsets_reach_everyone_once(target: int) -> None:
-    messages = random_phase(2, 40, 200, 70, 10)
+@pytest.mark.parametrize(("even", "tight"), [(False, 1460), (True, 1260)])
+@pytest.mark.parametrize("target", [150, 0, 3000])
+def test_turns_to_subsets_reach_everyone_once(
+    target: int, even: bool, tight: int
+) -> None:
+    """At 150 hopeless, at the tight target some are late, at 3000 none is."""
+    messages = random_phase(2, 40, 200, 1 if even else 70, 10)
+    if even:
+        messages = replace(messages, words=np.full(200, 36))
+    target = target or tight
     latency = np.arange(40)
     sends = send_in_turns(messages, np.arange(200), latency, target)
     if target == 150:
         assert sends is None
         return
     assert sends is not None
+    end = (sends.start + sends.messages.words).max()
+    assert (end > target) == (target == tight)
     assert_valid(sends.messages, sends.start)
     asked, got = receptions(messages), receptions(sends.messages)
     assert sorted(zip(*asked, strict=True)) == sorted(
@@ -154,7 +165,7 @@ def test_fixed_messages_stay_where_they_are() -> None:
     messages = random_phase(4, 10, 60, 20)
     start = first_fit(messages, np.arange(60), 200)
     fixed = np.where(np.arange(60) < 30, start + 1000, -1)
-    again = first_fit(messages, np.arange(60), 200, fixed)
+    again = FirstFit(messages, 200, 1).starts(np.arange(60), fixed)
     assert np.array_equal(again[:30], start[:30] + 1000)
     assert_valid(messages, again)
 

@@ -32,7 +32,7 @@ def rotation(messages: Messages) -> Index | None:
     rank[np.argsort(label, kind="stable")] = np.arange(messages.tiles)
     rank -= first
     base = np.cumsum(size) - size
-    key = np.empty(messages.count, np.int32)
+    key = np.empty(messages.count, np.int64)
     met = np.zeros(int(size.sum()), np.bool_)
     for part in blocks(messages.count):
         sender = source[part]
@@ -46,12 +46,15 @@ def rotation(messages: Messages) -> Index | None:
         offset, load = queue(pair, messages.words, met.size)
         load = load[pair]
     longest = np.zeros(messages.tiles, np.int64)
-    for part in blocks(messages.count):
-        np.maximum.at(longest, key[part], load[part])
+    if load.min() == load.max():
+        longest[key] = load[0]
+    else:
+        np.maximum.at(longest, key, load)
     ahead = np.cumsum(longest) - longest
     begin = np.empty_like(ahead)
     begin[first + rank] = ahead[first + rank] - ahead[first]
-    return begin[key] if offset is None else begin[key] + offset
+    start = begin[key]
+    return start if offset is None else start + offset
 
 
 def turns(messages: Messages) -> Index | None:

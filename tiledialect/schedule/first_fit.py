@@ -50,38 +50,49 @@ def quantum_of(words: Index, longest: int) -> int:
     return quantum
 
 
-def first_fit(
-    messages: Messages, order: Index, longest: int, fixed: Index | None = None
-) -> Index:
-    """The start of each message; `longest` is the greatest load of a port in words.
+class FirstFit:
+    """First fits of one phase, whose bitmaps serve for one order after the other."""
 
-    Where `fixed` (n,) is not negative, it is the message's start; such messages come
-    first in `order`.
-    """
-    quantum = quantum_of(messages.words, longest) if fixed is None else 1
-    slots = -(-messages.words // quantum)
-    width = (longest // quantum * 9 // 8 + int(slots.max())) // 64 + 2
-    if fixed is not None:
-        width += int((fixed + slots).max()) // 64
-    start = np.full(messages.count, -1) if fixed is None else fixed.copy()
-    busy = np.zeros((2 * messages.tiles, width), np.uint64)
-    full = np.zeros(2 * messages.tiles, np.int64)
-    first_row, rows = port_rows(messages)
-    position = 0
-    while True:
-        position = _place(
-            order,
-            position,
-            busy,
-            full,
-            first_row,
-            rows,
-            slots,
-            start,
-        )
-        if position == order.size:
-            return start * quantum
-        more = busy.shape[1] + int(slots.max()) // 64 + 1
-        busy = np.concatenate(
-            [busy, np.zeros((2 * messages.tiles, more), np.uint64)], axis=1
-        )
+    def __init__(self, messages: Messages, longest: int, quantum: int = 0) -> None:
+        """`longest` is about the length to expect; both in cycles, 0: not known."""
+        self.quantum = quantum or quantum_of(messages.words, longest)
+        self.slots = -(-messages.words // self.quantum)
+        self.ports = port_rows(messages)
+        width = (longest // self.quantum * 9 // 8 + int(self.slots.max())) // 64 + 2
+        self.busy = np.zeros((2 * messages.tiles, width), np.uint64)
+        self.clean = True
+
+    def starts(self, order: Index, fixed: Index | None = None) -> Index:
+        """The start of each message.
+
+        Where `fixed` (n,) is not negative, it is the message's start (the quantum is
+        one cycle then); such messages come first in `order`.
+        """
+        if not self.clean:
+            self.busy[:] = 0
+        self.clean = False
+        start = np.full(self.slots.size, -1) if fixed is None else fixed.copy()
+        if fixed is not None:
+            assert self.quantum == 1
+            self._widen(int((fixed + self.slots).max()))
+        full = np.zeros(self.busy.shape[0], np.int64)
+        position = 0
+        while True:
+            position = _place(
+                order, position, self.busy, full, *self.ports, self.slots, start
+            )
+            if position == order.size:
+                return start * self.quantum
+            self._widen(self.busy.shape[1] * 128 + int(self.slots.max()))
+
+    def _widen(self, slots: int) -> None:
+        """Let the bitmaps have at least so many slots."""
+        more = slots // 64 + 1 - self.busy.shape[1]
+        if more > 0:
+            empty = np.zeros((self.busy.shape[0], more), np.uint64)
+            self.busy = np.concatenate([self.busy, empty], axis=1)
+
+
+def first_fit(messages: Messages, order: Index, longest: int) -> Index:
+    """The start of each message by one first fit."""
+    return FirstFit(messages, longest).starts(order)

@@ -8,7 +8,7 @@ their deadline. Pays where tiles receive much more than they send.
 import numpy as np
 
 from tiledialect.schedule.compiled import compiled, inner
-from tiledialect.schedule.first_fit import first_fit
+from tiledialect.schedule.first_fit import FirstFit
 from tiledialect.schedule.levels import Sends
 from tiledialect.schedule.ports import ALL, ONE, ZERO, Bits, low_zeros, take
 from tiledialect.schedule.table import Index, Messages, multicasts
@@ -162,7 +162,8 @@ def send_in_turns(
         turn_tiles,
     )
     if (start < 0).any():
-        start = first_fit(sent, np.lexsort((-sent.words, start < 0)), 0, start)
+        order = np.lexsort((-sent.words, start < 0))
+        start = FirstFit(sent, target, 1).starts(order, start)
     return Sends(sent, item, start)
 
 

@@ -130,12 +130,13 @@ class Search:
 
     def fit(self, level: Level, enough: float) -> Index:
         """Offer first fits of a level's items, up to one that is good enough."""
-        from tiledialect.schedule.first_fit import first_fit
+        from tiledialect.schedule.first_fit import FirstFit
 
         best, least = level.items.words, -1
         longest = int(max(self.load.sent.max(), self.load.received.max()))
+        fitter = FirstFit(level.items, longest)
         for method, order in self.orders(level.items):
-            start = first_fit(level.items, order, longest)
+            start = fitter.starts(order)
             self.offer_whole(level, start, f"first fit by {method}")
             length = arrival(level.items, self.latency, start)
             if least < 0 or length < least:
