@@ -87,14 +87,7 @@ class Rows:
 
     def arrays(self) -> tuple[Ints | Words, ...]:
         """The fields in order."""
-        return (
-            self.tiles,
-            self.send,
-            self.receive,
-            self.receive_start,
-            self.start,
-            self.words,
-        )
+        return tuple(vars(self).values())
 
     @property
     def programs(self) -> int:
@@ -148,13 +141,16 @@ def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Ro
     """
     sent_tile, sent_words = _encode_sends(sends, send_words)
     received_tile, received_words, first = _encode_receives(receives)
-    tiles = np.unique(np.concatenate([sent_tile, received_tile]))
+    tiles = np.union1d(
+        sent_tile[_firsts(sent_tile)], received_tile[_firsts(received_tile)]
+    )
     # One program a tile and direction: a tile's send before its receive.
     key = np.concatenate([sent_tile * 2, received_tile * 2 + 1])
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key, kind="stable")  # merges two sorted lists
+    key = key[order]
     words = np.concatenate([sent_words, received_words])[order]
-    keys, begin = np.unique(key[order], return_index=True)
-    start = np.append(begin, words.size).astype(np.int64)
+    begin = _firsts(key)
+    keys, start = key[begin], np.append(begin, words.size)
     number, start, words = share(start, words)
     send = np.full(tiles.size, -1, np.int64)
     receive = np.full(tiles.size, -1, np.int64)
@@ -167,13 +163,18 @@ def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Ro
     return Rows(tiles, send, receive, receive_start, start, words)
 
 
+def _firsts(ascending: Ints) -> Ints:
+    """Where each distinct value of a sorted array begins."""
+    return np.flatnonzero(np.diff(ascending, prepend=-1))
+
+
 def _by_tile_and_cycle(tile: Ints, cycle: Ints, words: Ints, what: str) -> Ints:
     """The order of events on each tile, once it is clear that no two overlap."""
     if np.any(tile < 0) or np.any(tile >= TILE_LIMIT - 1):
         raise RowsError(f"a tile that {what} has no number below {TILE_LIMIT - 1}")
     if np.any(words < 1) or np.any(cycle < 0) or np.any(cycle + words > CYCLE_LIMIT):
         raise RowsError(f"a run that a tile {what} has no words or no cycle")
-    order = np.argsort(tile * CYCLE_LIMIT + cycle, kind="stable")
+    order = np.argsort(tile * CYCLE_LIMIT + cycle)  # ties are refused below
     tile, end = tile[order], (cycle + words)[order]
     late = (tile[1:] == tile[:-1]) & (cycle[order][1:] < end[:-1])
     if late.any():

@@ -147,7 +147,11 @@ def tile_classes(machine: Machine, buffers: list[BufferOp]) -> tuple[Bools, Ints
     tile of each class."""
     held = np.zeros((machine.tiles, len(buffers)), np.bool_)
     for i, buffer in enumerate(buffers):
-        held[buffer.tile_set.array(), i] = True
+        tiles = buffer.tile_set.array()
+        if tiles.size and tiles[-1] >= machine.tiles:
+            name = buffer.buffer_name.data
+            fail(buffer, f'{machine.name} has no tile {tiles[-1]} for "{name}"')
+        held[tiles, i] = True
     classes, first = np.unique(held, axis=0, return_index=True)
     order = np.argsort(first)
     return classes[order].T.copy(), first[order].astype(np.int64)

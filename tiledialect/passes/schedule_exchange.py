@@ -37,6 +37,7 @@ from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.relayout import Transfers, relayout, stack_partials
 from tiledialect.rows import (
+    ADDRESS_LIMIT,
     Ints,
     Receives,
     Rows,
@@ -119,6 +120,9 @@ def message_table(machine: Machine, phase: Phase) -> MessageTable:
         read.append(bases[move.source] + part.source_offset)
         written.append(into + part.offset)
     messages = joined(machine.tiles, parts)
+    last = int(max(messages.source.max(initial=0), messages.set_tiles.max(initial=0)))
+    if last >= machine.tiles:
+        raise ValueError(f"{machine.name} has no tile {last}")
     return shortened(
         MessageTable(messages, flat(read), flat(written)),
         machine.exchange.max_message_words,
@@ -188,7 +192,8 @@ def least_controls(machine: Machine, table: MessageTable) -> Ints:
     x, messages = machine.exchange, table.messages
     sends = -(-messages.words // x.send_chunk_words)
     message, tile = received(messages)
-    order = np.lexsort((table.written[message], tile))
+    # No two words arrive at one place, so this order has no ties.
+    order = np.argsort(tile * ADDRESS_LIMIT + table.written[message])
     message, tile = message[order], tile[order]
     source, begin = messages.source[message], table.written[message]
     end = begin + 4 * messages.words[message]
@@ -209,7 +214,7 @@ def used_together(
     """Pairs of window buffers that a tile reads and writes in one cycle, sorted."""
     span = 1 << 40
     key = sends.tile * span + sends.cycle
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key)  # a tile sends one word a cycle, so there are no ties
     begin, end = key[order], (key + sends.words)[order]
     arrives = receives.tile * span + receives.cycle
     first = np.searchsorted(end, arrives, side="right")

@@ -113,3 +113,13 @@ module attributes {tile.machine = {base = "mini4", memory = {support_bytes = 806
   memory.program @main {
   }
 }
+
+// -----
+
+// Tiles are those of the machine: mini4 has 0 to 3.
+// CHECK: f.mlir:4:1: error: mini4 has no tile 4 for "a"
+module attributes {tile.machine = "mini4", tile.rung = 5} {
+  memory.program @main {
+    %a = memory.buffer scratch "a" 4 bytes on <3, 4> live [0, 1) from "f.mlir":4:1
+  }
+}

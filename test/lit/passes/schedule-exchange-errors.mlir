@@ -57,3 +57,16 @@ module attributes {tile.machine = "mini4", tile.rung = 4} {
     } from "f.mlir":4:8
   }
 }
+
+// -----
+
+// Tiles are those of the machine: mini4 has 0 to 3.
+// CHECK: f.mlir:4:8: error: phase "far": mini4 has no tile 4
+module attributes {tile.machine = "mini4", tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 8 bytes on <3, 4> live [0, 1)
+    exchange.phase 0 "far" {
+      exchange.move %x to %x : <[2] bytes 4 first 3> to <[2] bytes 4 first 4>
+    } from "f.mlir":4:8
+  }
+}
