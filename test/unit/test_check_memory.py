@@ -21,7 +21,7 @@ PLACED = (
 CODE = "\n".join(
     line for line in PLACED.splitlines() if not line.startswith("// ") or "---" in line
 )
-DOUBLE, PRODUCT, _ = CODE.split("// -----")
+DOUBLE, PRODUCT, *_ = CODE.split("// -----")
 
 
 def check(text: str) -> None:

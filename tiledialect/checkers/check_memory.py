@@ -125,7 +125,10 @@ def _chain(call: RunOp) -> object:
 
 def check_map(found: Occupied, support: Support, limit: int, map: MapOp) -> None:
     """The figures of the map are those of the buffers; all count the support in."""
-    live = found.peaks + support.bytes
+    peaks = list(map.peaks.get_values())
+    if len(peaks) > len(found.peaks):
+        raise Disproof(f"the map has {len(peaks)} peaks, more than there are steps")
+    live = found.peaks[: len(peaks)] + support.bytes
     truth = {
         "footprint": support.bytes + found.ever,
         "limit": limit,
@@ -142,7 +145,6 @@ def check_map(found: Occupied, support: Support, limit: int, map: MapOp) -> None
             raise Disproof(
                 f"the map says that {name} is {map.number(name)}, it is {truth[name]}"
             )
-    peaks = list(map.peaks.get_values())
     for step, (said, peak) in enumerate(zip(peaks, live, strict=True)):
         if said != peak:
             raise Disproof(

@@ -53,9 +53,10 @@ def read_placed(program: ProgramOp, machine: Machine) -> PlacedProgram:
     operations = program.buffers
     numbers: Numbers = {op.result: number for number, op in enumerate(operations)}
     blocks = [_block(op, numbers, machine) for op in operations]
-    placed = PlacedProgram(
-        Blocks(blocks, machine.tiles, program.step_count), operations
-    )
+    # A program without steps still holds its arguments: their lifetimes count.
+    ends = [end for block in blocks for _, end in block.live]
+    steps = max([program.step_count, *ends])
+    placed = PlacedProgram(Blocks(blocks, machine.tiles, steps), operations)
     reader = _Reader(placed, numbers)
     if program.step_count:
         reader.read_binds(program)

@@ -69,3 +69,17 @@ module attributes {tile.machine = "mini4", tile.rung = 6 : i64} {
     } from "f.mlir":3:8
   }
 }
+
+// -----
+
+// Without a step arguments still take their bytes, but no step has a peak.
+// CHECK-LABEL: memory.program @identity
+// CHECK: memory.map minimal footprint 2064 {{.*}} live_peak 2048 peak_step 0 peaks []
+module attributes {tile.machine = "mini4", tile.rung = 6 : i64} {
+  memory.program @identity {
+    %x = memory.buffer input "x" 16 bytes on <0 [4:1]> align 8 live [0, 1) at 2176 from "f.mlir":1:8
+    memory.bind input 0 "x" %x : tensor<16xf32> layout <[16] bytes 4 spread [4 step 1]> from "f.mlir":1:8
+    memory.bind output 0 "y" %x : tensor<16xf32> layout <[16] bytes 4 spread [4 step 1]> from "f.mlir":1:8
+    memory.map minimal footprint 2064 limit 16256 support 2048 code 1024 program 0 row_bytes 0 profile 64 live_peak 2048 peak_step 0 peaks [] from "f.mlir":4:1
+  }
+}
