@@ -60,6 +60,7 @@ from tiledialect.layout import Layout
 
 BIND_KINDS = ("input", "parameter", "constant", "output")
 Value = DenseIntOrFPElementsAttr[AnyDenseElement]
+MOST_STEPS = 1 << 16
 STEP_OPS = ("exchange.phase", "codelet.compute")
 
 
@@ -299,6 +300,8 @@ class ProgramOp(IRDLOperation):
             step = step_of(op)
             if step <= before:
                 raise VerifyException(f"step {step} follows step {before}")
+            if step >= MOST_STEPS:
+                raise VerifyException(f"step {step} is none below {MOST_STEPS}")
             before = step
             for inner in op.regions[0].block.ops:
                 _check_alive(inner, step)

@@ -168,6 +168,16 @@ memory.program @main {
 
 // -----
 
+// CHECK: error: 'memory.program': step 65536 is none below 65536
+memory.program @main {
+  exchange.phase 65535 "E" {
+  }
+  exchange.phase 65536 "E" {
+  }
+}
+
+// -----
+
 // CHECK: error: 'memory.program': memory.buffer stands behind step 0
 memory.program @main {
   exchange.phase 0 "E" {
