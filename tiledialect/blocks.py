@@ -93,6 +93,10 @@ def axis_blocks(layout: Layout, axis: int) -> tuple[Ints, Ints, Ints]:
         starts = np.minimum(_sums(starts, edges[:-1]), limit)
         tiles = _sums(tiles, np.arange(cut.parts, dtype=np.int64) * cut.stride)
         extent = cut.block(extent)
+    for window in layout.windows:
+        if window.axis == axis:
+            ends = np.minimum(ends, starts + window.start + window.count)
+            starts = np.minimum(starts + window.start, ends)
     return tiles, starts, ends
 
 

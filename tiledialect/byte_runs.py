@@ -198,11 +198,15 @@ def outer_sum(parts: Sequence[Ints]) -> Ints:
 def _axes(layout: Layout) -> list[_Axis]:
     """The axes of a layout, outermost first, plain ones joined where they can be."""
     axes: list[_Axis] = []
+    windowed = {window.axis for window in layout.windows}
     for number, extent in enumerate(layout.shape):
-        if extent == 1:
+        if extent == 1 and number not in windowed:
             continue
         factors = layout.axis_strides(number)
-        if len(factors) == 1 and all(cut.parts == 1 for cut in layout.cuts[number]):
+        whole = number not in windowed and all(
+            c.parts == 1 for c in layout.cuts[number]
+        )
+        if len(factors) == 1 and whole:
             axis = _Axis(extent, factors[0][1])
         else:
             tiles, _ = layout.axis_blocks(number)
@@ -269,10 +273,13 @@ def _block_runs(source: Layout, destination: Layout) -> Runs:
         lengths if i == best else np.zeros(pair[0].extent, dtype=np.int64)
         for i, pair in enumerate(pairs)
     ]
-    return Runs(
+    runs = Runs(
         source.first + column(0, 0),
         destination.first + column(1, 0),
         column(0, 1),
         column(1, 1),
         outer_sum(zeros),
     )
+    if not (source.windows or destination.windows):
+        return runs
+    return runs.take((runs.source >= 0) & (runs.destination >= 0))

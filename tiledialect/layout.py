@@ -83,6 +83,19 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Window:
+    """Of each block only `count` indices along `axis`, from `start` on, are held."""
+
+    axis: int
+    start: int
+    count: int
+
+
+ABSENT = -(1 << 40)
+"""Tiles added by an index that no window holds: no sum with it is a tile."""
+
+
+@dataclass(frozen=True)
 class Layout:
     """Where each element of a tensor lies.
 
@@ -96,6 +109,8 @@ class Layout:
     spread         a block's bytes are cut into runs, one a tile of this (nested) group
     spread_bytes   runs are a multiple of this
     packed         no padding of the innermost extent to a word
+    windows        a part of each block is held, the rest is nowhere: one step's share
+                   of an operand that comes in steps
     """
 
     shape: tuple[int, ...]
@@ -108,6 +123,7 @@ class Layout:
     spread: tuple[Group, ...] = ()
     spread_bytes: int = SPREAD_BYTES
     packed: bool = False
+    windows: tuple[Window, ...] = ()
 
     @staticmethod
     def linear(shape: Iterable[int], element_bytes: int, tiles: int) -> Layout:
@@ -154,6 +170,13 @@ class Layout:
             return f"elements are 1, 2 or 4 bytes, not {self.element_bytes}"
         if self.spread_bytes < 1 or self.spread_bytes % SPREAD_BYTES:
             return f"spread runs are multiples of 8 bytes, not of {self.spread_bytes}"
+        return self._window_problem()
+
+    def _window_problem(self) -> str | None:
+        if any(w.start < 0 or w.count < 1 for w in self.windows):
+            return "a window starts at 0 or later and holds at least one index"
+        if any(not 0 <= w.axis < len(self.shape) for w in self.windows):
+            return "a window names an axis that the shape lacks"
         return None
 
     # Sizes
@@ -163,6 +186,9 @@ class Layout:
         extent = self.shape[axis]
         for cut in self.cuts[axis]:
             extent = cut.block(extent)
+        for window in self.windows:
+            if window.axis == axis:
+                extent = max(0, min(window.count, extent - window.start))
         return extent
 
     @cached_property
@@ -227,7 +253,8 @@ class Layout:
     # Tables along one axis (numpy)
 
     def axis_blocks(self, axis: int) -> tuple[Ints, Ints]:
-        """For each index along `axis`: tiles added, and index inside its block."""
+        """For each index along `axis`: tiles added (ABSENT outside a window), and index
+        inside the part of its block that is held."""
         import numpy as np
 
         local = np.arange(self.shape[axis], dtype=np.int64)
@@ -237,6 +264,11 @@ class Layout:
             local, block = _cut_again(cut, extent, local)
             tiles += block * cut.stride
             extent = cut.block(extent)
+        for window in self.windows:
+            if window.axis == axis:
+                local = local - window.start
+                outside = (local < 0) | (local >= window.count)
+                tiles[outside], local[outside] = ABSENT, 0
         return tiles, local
 
     def axis_offsets(self, axis: int) -> Ints:

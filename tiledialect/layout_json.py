@@ -21,7 +21,10 @@ MAX_STRIDE = 1 << 16
 
 
 def layout_to_json(layout: Layout) -> dict[str, Json]:
-    """The fields of a layout as lists and numbers."""
+    """The fields of a layout as lists and numbers. What a host reads or writes is
+    whole: a layout with windows is refused with ValueError."""
+    if layout.windows:
+        raise ValueError("a layout with windows has no place in a package")
     return {
         "shape": list(layout.shape),
         "element_bytes": layout.element_bytes,

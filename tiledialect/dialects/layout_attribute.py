@@ -13,7 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tiledialect.dialects.syntax import parse_count, parse_optional_count
-from tiledialect.layout import SPREAD_BYTES, Cut, Factor, Group, Layout
+from tiledialect.layout import SPREAD_BYTES, Cut, Factor, Group, Layout, Window
 
 
 @irdl_attr_definition
@@ -52,7 +52,15 @@ def layout_text(layout: Layout) -> str:
         words.append(f"spread {_groups_text(layout.spread)}")
     if layout.spread_bytes != SPREAD_BYTES:
         words.append(f"by {layout.spread_bytes}")
-    return " ".join([*words, "packed"] if layout.packed else words)
+    if layout.packed:
+        words.append("packed")
+    if layout.windows:
+        words.append("window [" + ", ".join(map(_window_text, layout.windows)) + "]")
+    return " ".join(words)
+
+
+def _window_text(window: Window) -> str:
+    return f"{window.axis} from {window.start} for {window.count}"
 
 
 def _axis_text(extent: int, cuts: tuple[Cut, ...]) -> str:
@@ -106,7 +114,26 @@ def _parse_layout(parser: AttrParser) -> Layout:
         spread=_parse_groups(parser, "spread"),
         spread_bytes=parse_optional_count(parser, "by", SPREAD_BYTES),
         packed=parser.parse_optional_keyword("packed") is not None,
+        windows=_parse_windows(parser),
     )
+
+
+def _parse_windows(parser: AttrParser) -> tuple[Window, ...]:
+    if parser.parse_optional_keyword("window") is None:
+        return ()
+    return tuple(
+        parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: _parse_window(parser)
+        )
+    )
+
+
+def _parse_window(parser: AttrParser) -> Window:
+    axis = parse_count(parser)
+    parser.parse_keyword("from")
+    start = parse_count(parser)
+    parser.parse_keyword("for")
+    return Window(axis, start, parse_count(parser, 1))
 
 
 def _parse_axis(parser: AttrParser) -> tuple[int, tuple[Cut, ...]]:
