@@ -11,8 +11,8 @@ from math import prod
 
 from tiledialect.codelets import Need, format_class, needs
 from tiledialect.formats import FORMATS
-from tiledialect.layout import ceil_div
-from tiledialect.machine import Machine
+from tiledialect.layout import ceil_div, round_up
+from tiledialect.machine import Machine, MatrixMode
 from tiledialect.runtime.kernels import MapStage
 from tiledialect.runtime.memory import all_tiles
 from tiledialect.runtime.package import Call, View
@@ -48,12 +48,26 @@ def has_no_element(view: View, call: Call) -> bool:
     return any(n == 0 and axis for n, axis in zip(call.extents, view.axes, strict=True))
 
 
-def whole_extents(view: View, call: Call, dim: int) -> tuple[int, ...]:
-    """The call's extents, along `dim` with the padding up to the digits' product."""
-    return tuple(
-        prod(count for count, _ in axis) if i == dim and axis else extent
-        for i, (axis, extent) in enumerate(zip(view.axes, call.extents, strict=True))
-    )
+def read_extents(machine: Machine, call: Call, view: View) -> tuple[int, ...]:
+    """The extents of a view that a call touches: the call's own, but for a matmul's
+    operands whole coefficient blocks along k."""
+    if call.family != "matmul" or not view.axes[3]:
+        return call.extents
+    *others, depth = call.extents
+    return (*others, round_up(depth, matmul_mode(machine, call).k_block))
+
+
+def matmul_mode(machine: Machine, call: Call) -> MatrixMode:
+    """The mode of the matrix unit that a matmul runs in."""
+    accumulate = matmul_accumulate(call)
+    left, right = (format_class(view.format) for view in call.inputs)
+    mode = machine.matrix_mode(left, accumulate)
+    if mode is None or left != right:
+        raise CallError(
+            f"machine {machine.name} multiplies no {call.inputs[0].format} with"
+            f" {call.inputs[1].format} in {accumulate}"
+        )
+    return mode
 
 
 def check_call(machine: Machine, call: Call, limits: Limits) -> None:
@@ -73,18 +87,18 @@ def check_call(machine: Machine, call: Call, limits: Limits) -> None:
     for name, view, need in named:
         _check_view(machine, call, view, name)
         _check_place(machine, call, view, need, limits, name)
-    _check_overlap(call)
+    _check_overlap(machine, call)
     for operand, _ in facts.apart:
         _check_apart(machine, call, call.inputs[operand], operand)
 
 
-def ends(view: View, call: Call) -> tuple[int, int]:
+def ends(machine: Machine, call: Call, view: View) -> tuple[int, int]:
     """The first address of a block, and one past the last, padding along k included."""
     if has_no_element(view, call):
         return view.address, view.address
-    dim = call.dims.index("k") if call.family == "matmul" else -1
+    extents = read_extents(machine, call, view)
     last = view.address + FORMATS[view.format].bytes
-    for axis, extent in zip(view.axes, whole_extents(view, call, dim), strict=True):
+    for axis, extent in zip(view.axes, extents, strict=True):
         left = extent
         for position, (_, stride) in enumerate(axis):
             inner = prod(count for count, _ in axis[position + 1 :])
@@ -115,7 +129,7 @@ def _check_view(machine: Machine, call: Call, view: View, name: str) -> None:
 def _check_place(
     machine: Machine, call: Call, view: View, need: Need, limits: Limits, name: str
 ) -> None:
-    low, high = ends(view, call)
+    low, high = ends(machine, call, view)
     if low < limits.low or high > limits.high:
         raise CallError(
             f"{name} at {low} to {high} is outside the addresses of tensors,"
@@ -132,12 +146,12 @@ def _check_place(
         begin = end
 
 
-def _check_overlap(call: Call) -> None:
+def _check_overlap(machine: Machine, call: Call) -> None:
     """Refuse a result over an operand, but a map in place, element over element."""
     result = call.outputs[0]
-    low, high = ends(result, call)
+    low, high = ends(machine, call, result)
     for number, view in enumerate(call.inputs):
-        first, last = ends(view, call)
+        first, last = ends(machine, call, view)
         if low < last and first < high and not in_place(call, view):
             raise CallError(f"the result at {low} to {high} overlaps operand {number}")
 
@@ -155,7 +169,9 @@ def in_place(call: Call, view: View) -> bool:
 def _check_apart(machine: Machine, call: Call, view: View, number: int) -> None:
     if in_place(call, view):
         return
-    touched = [_elements(machine, ends(v, call)) for v in (view, call.outputs[0])]
+    touched = [
+        _elements(machine, ends(machine, call, v)) for v in (view, call.outputs[0])
+    ]
     if touched[0] & touched[1]:
         raise CallError(f"operand {number} and the result touch one memory element")
 
@@ -183,14 +199,7 @@ def _check_matmul(machine: Machine, call: Call) -> None:
     if call.dims != MATMUL_DIMS or len(call.inputs) != 2:
         raise CallError("a matmul has the dims b, m, n, k and two operands")
     (left, right), result = call.inputs, call.outputs[0]
-    accumulate = matmul_accumulate(call)
-    classes = [format_class(view.format) for view in call.inputs]
-    mode = machine.matrix_mode(classes[0], accumulate)
-    if mode is None or classes[1] != classes[0]:
-        raise CallError(
-            f"machine {machine.name} multiplies no {left.format} with"
-            f" {right.format} in {accumulate}"
-        )
+    mode, accumulate = matmul_mode(machine, call), matmul_accumulate(call)
     if result.format != accumulate:
         raise CallError(f"sums in {accumulate} cannot go to {result.format}")
     _has(left, call, 0, 1, 3)

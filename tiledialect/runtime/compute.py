@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.codelets import format_class
 from tiledialect.machine import Machine
 from tiledialect.runtime import kernels
 from tiledialect.runtime.blocks import UnwrittenError, gather, scatter, small_boxes
-from tiledialect.runtime.calls import Limits, check_call, is_empty, whole_extents
+from tiledialect.runtime.calls import (
+    Limits,
+    check_call,
+    is_empty,
+    matmul_mode,
+    read_extents,
+)
 from tiledialect.runtime.kernels import Element
 from tiledialect.runtime.parameters import (
     CallError,
@@ -68,9 +73,7 @@ def _result(
 
 def _matmul(machine: Machine, memory: Memory, call: Call) -> None:
     batches, rows, columns, depth = call.extents
-    accumulate = matmul_accumulate(call)
-    mode = machine.matrix_mode(format_class(call.inputs[0].format), accumulate)
-    assert mode is not None
+    mode, accumulate = matmul_mode(machine, call), matmul_accumulate(call)
     numbers = batches * (rows * depth + columns * depth + 2 * rows * columns)
     for box in _boxes(call, numbers):
         left = _padded(machine, memory, call, box, 0)[:, :, :, 0]
@@ -84,8 +87,7 @@ def _padded(
 ) -> NDArray[np.float64]:
     """A matmul's operand up to its true depth; refuses padding that is not zero."""
     view, depth = call.inputs[number], call.extents[3]
-    read = whole_extents(view, call, 3) if depth else call.extents
-    stored = gather(memory, box, view, read)
+    stored = gather(memory, box, view, read_extents(machine, call, view))
     values = kernels.load(stored, _element(machine, view), "float64")
     if values[..., depth:].any():
         tile = box.array()[np.argwhere(values[..., depth:])[0][0]]
