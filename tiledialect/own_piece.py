@@ -12,6 +12,9 @@ from tiledialect.byte_runs import Runs, sort_order
 if TYPE_CHECKING:
     from tiledialect.layout import Ints, Layout
 
+PIECE_BYTES = 8
+"""A piece is read where it lies only at whole multiples of this, as codelets read."""
+
 
 @dataclass(frozen=True)
 class OwnPiece:
@@ -65,7 +68,7 @@ def own_piece(runs: Runs, source: Layout, destination: Layout) -> OwnPiece | Non
         lies_whole = np.array_equal(delta[at][number], delta)
     else:
         lies_whole = not source.spread and _boxes_lie_in(source, destination)
-    if not lies_whole:
+    if not lies_whole or (delta[at] % PIECE_BYTES).any():
         return None
     return OwnPiece(source.first, stride, group.count, tiles, delta[at])
 

@@ -84,7 +84,7 @@ def own_may_stay(source: Layout, destination: Layout) -> bool:
         inside = b.offset if destination.spread else local_offset(source, list(b.local))
         if begins.setdefault(b.tile, a.offset - inside) != a.offset - inside:
             return False
-    return True
+    return all(begin % 8 == 0 for begin in begins.values())
 
 
 def test_an_own_piece_stays_exactly_where_it_can() -> None:

@@ -140,9 +140,12 @@ class GroupCost:
         steps = [blocks + self.computed_bytes]
         last = self.computed_bytes
         if self.splits:
-            steps.append(self.computed_bytes + self.stack_bytes)
-            held = self.computed_bytes if self.own else 0 * self.compute
             staging = sized(self.reduction.staging_bytes)
+            # a tile whose own partial lies right reads it there and has a slot less,
+            # planned or not; slots are rounded up one by one
+            spare = 0 if self.own else ALIGN
+            steps.append(self.computed_bytes + self.stack_bytes + staging + spare)
+            held = self.computed_bytes if self.own else 0 * self.compute
             steps.append(held + self.stack_bytes + staging + self.summed_bytes)
             last = self.summed_bytes
         if self.has_stages:
@@ -162,7 +165,8 @@ def group_cost(
     zero = np.zeros(len(table), dtype=np.int64)
     computed = _computed_spec(program, group, machine, blocks)
     splits = table.variant.rest != BLOCK
-    own = table.variant.rest >= CUT
+    # panels begin at whole multiples of what a codelet reads; rows of others need not
+    own = table.variant.rest >= CUT and group.family == "matmul"
     summed, reduction, sums, stack = computed, no_movement(zero), zero, zero
     if splits:
         partials = table.parts[:, splittable_reduction(group)]

@@ -481,7 +481,8 @@ def _parse_inputs(
 class ReduceOp(StepOp):
     """Partial results gathered on the tiles of `layout` and combined there.
 
-    With `own` a tile's own partial is read where it lies.
+    With `own` each tile's own partial is read where it lies; without it the plan does
+    not count on that.
     """
 
     name = "plan.reduce"

@@ -92,10 +92,14 @@ def trimmed(view: View, extents: Sequence[int]) -> View:
     spans is no more than what it reaches."""
 
     def fit(digits: Digits, extent: int) -> Digits:
-        if not digits:
-            return digits
-        inner = prod(count for count, _ in digits[1:])
-        return ((max(1, ceil_div(extent, inner)), digits[0][1]), *digits[1:])
+        counts: list[int] = []
+        for position in range(len(digits)):
+            inner = prod(count for count, _ in digits[position + 1 :])
+            counts.append(max(1, ceil_div(extent, inner)))
+            if extent > inner:  # the digits further in are walked whole
+                counts += [count for count, _ in digits[position + 1 :]]
+                break
+        return tuple((n, s) for n, (_, s) in zip(counts, digits, strict=True))
 
     axes = tuple(fit(d, n) for d, n in zip(view.axes, extents, strict=True))
     return replace(view, axes=axes)

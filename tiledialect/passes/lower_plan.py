@@ -369,7 +369,7 @@ class _Lowering:
         if group is None:
             fail(op, "plan.reduce needs partial sums")
         transfers, own = stack_partials(source.layout, layout)
-        if (own is not None) != (op.own is not None):
+        if own is None and op.own is not None:
             fail(op, "a tile's own partial does not lie where the plan has it")
         slots = group.count - (own is not None)
         stack = self.new_buffer(f"{op.group.data}.stack", layout, "stack", op, slots)
@@ -393,7 +393,8 @@ class _Lowering:
         ]
         views: list[list[View]] = []
         for some in classes:
-            mine = view(source.layout, axes, rank + 1, name, scale, some.offset)
+            lies_as = layout if layout.spread else source.layout
+            mine = view(lies_as, axes, rank + 1, name, scale, some.offset)
             used = [stacked, *([mine] if own is not None else []), piece]
             views.append([trimmed(one, some.extents) for one in used])
         parameters: dict[str, Attribute] = {"function": StringAttr(op.function.data)}
