@@ -157,8 +157,11 @@ def _check_overlap(machine: Machine, call: Call) -> None:
 
 
 def in_place(call: Call, view: View) -> bool:
-    """Whether a map's result lies exactly where this operand does."""
+    """Whether the result lies exactly where this operand does: a map's, or the partial
+    sums that a matmul adds to."""
     result = call.outputs[0]
+    if call.family == "matmul":
+        return view == result
     return (
         call.family == "map"
         and (view.address, view.axes) == (result.address, result.axes)
@@ -196,9 +199,13 @@ def _has(view: View, call: Call, *dims: int) -> None:
 
 
 def _check_matmul(machine: Machine, call: Call) -> None:
-    if call.dims != MATMUL_DIMS or len(call.inputs) != 2:
-        raise CallError("a matmul has the dims b, m, n, k and two operands")
-    (left, right), result = call.inputs, call.outputs[0]
+    if call.dims != MATMUL_DIMS or len(call.inputs) not in (2, 3):
+        raise CallError(
+            "a matmul has the dims b, m, n, k, two operands, and maybe partial sums"
+        )
+    left, right, result = call.inputs[0], call.inputs[1], call.outputs[0]
+    if len(call.inputs) == 3 and call.inputs[2] != result:
+        raise CallError("a matmul adds to partial sums only where they lie")
     mode, accumulate = matmul_mode(machine, call), matmul_accumulate(call)
     if result.format != accumulate:
         raise CallError(f"sums in {accumulate} cannot go to {result.format}")

@@ -78,7 +78,12 @@ def _matmul(machine: Machine, memory: Memory, call: Call) -> None:
     for box in _boxes(call, numbers):
         left = _padded(machine, memory, call, box, 0)[:, :, :, 0]
         right = _padded(machine, memory, call, box, 1)[:, :, 0]
-        made = kernels.matmul(left, right, mode.k_block, accumulate)
+        initial = None
+        if len(call.inputs) == 3:
+            view = call.inputs[2]
+            stored = gather(memory, box, view, call.extents)
+            initial = kernels.load(stored, _element(machine, view), "float64")[..., 0]
+        made = kernels.matmul(left, right, mode.k_block, accumulate, initial)
         _result(machine, memory, call, box, made[..., None])
 
 

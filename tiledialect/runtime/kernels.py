@@ -96,12 +96,19 @@ def _whole(values: Values) -> NDArray[np.int64]:
 
 
 def matmul(
-    left: NDArray[np.float64], right: NDArray[np.float64], k_block: int, accumulate: str
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    k_block: int,
+    accumulate: str,
+    initial: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """left [..., m, k] times right [..., n, k]: for each block of `k_block` along k the
-    exact sum, added to the partial and rounded once to the accumulation format."""
+    exact sum, added to the partial (`initial`, or 0 at first) and rounded once to the
+    accumulation format."""
     shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]),)
     partial = np.zeros((*shape, left.shape[-2], right.shape[-2]))
+    if initial is not None:
+        partial += initial
     for begin in range(0, left.shape[-1], k_block):
         which = slice(begin, begin + k_block)
         block = left[..., which] @ right[..., which].swapaxes(-1, -2)

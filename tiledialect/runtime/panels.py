@@ -23,7 +23,7 @@ Digits = Sequence[tuple[int, int]]
 def check_panels(call: Call, mode: MatrixMode) -> None:
     """Refuse a matmul whose blocks do not lie in the unit's orders."""
     _, rows, columns, _ = call.extents
-    left, right, result = (*call.inputs, *call.outputs)
+    left, right, result = (*call.inputs[:2], *call.outputs)
     _check("left operand", left, 3, mode.k_block, (1, rows))
     _check("right operand", right, 3, mode.k_block, (2, columns))
     _check("result", result, 2, mode.n_block, (1, rows))
