@@ -228,8 +228,9 @@ def test_a_fill_covers_what_holds_no_element() -> None:
     assert filled == {t: set(range(32)) - held[t] for t in (0, 3, 8)}
 
 
-def test_a_fill_of_an_axis_leaves_other_padding() -> None:
-    """Tile 3 has 2 of 3 columns (of 4 places) in 3 of 4 rows."""
-    runs = fill_runs(RAGGED, np.array([3]), whole=False, axis=1)
-    assert runs.destination.tolist() == [4, 12, 20]
-    assert runs.bytes.tolist() == [4, 4, 4]
+def test_a_fill_of_an_axis_is_one_stretch() -> None:
+    """Tile 3 has 2 of 3 columns (of 4 places, 8 bytes) in 3 of 4 rows; tile 1 all 3."""
+    runs = fill_runs(RAGGED, np.array([1, 3]), whole=False, axis=1)
+    assert runs.tile.tolist() == [1, 3]
+    assert runs.destination.tolist() == [6, 4]
+    assert (runs.destination + runs.bytes).tolist() == [24, 24]
