@@ -191,6 +191,30 @@ def test_equal_input_gives_equal_schedules() -> None:
     assert np.array_equal(one.messages.destinations, two.messages.destinations)
 
 
+def test_narrow_tables_give_the_same_schedule() -> None:
+    rng = np.random.default_rng(6)
+    wide = table(20, random_sends(rng, 20, 100, 40, 5))
+    columns = (
+        wide.source,
+        wide.words,
+        wide.destinations,
+        wide.set_start,
+        wide.set_tiles,
+    )
+    narrow = Messages(20, *(column.astype(np.int32) for column in columns))  # pyright: ignore[reportArgumentType]
+    one, two = (schedule(each, np.arange(20)) for each in (wide, narrow))
+    assert np.array_equal(one.start, two.start)
+    assert two.start.dtype == np.int64
+
+
+def test_no_effort_still_gives_a_schedule() -> None:
+    sends = random_sends(np.random.default_rng(8), 9, 60, 20, 4)
+    found = schedule(table(9, sends), np.arange(9), effort=0)
+    verify(sends, np.arange(9), found)
+    assert found.method.startswith("first fit")
+    assert found.length > schedule(table(9, sends), np.arange(9)).length
+
+
 def test_equal_sets_share_an_index() -> None:
     messages = table(9, [(0, 1, {1, 2}), (3, 1, {4}), (5, 1, {1, 2}), (6, 1, {1})])
     assert messages.destinations.tolist() == [0, 1, 0, 2]

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tiledialect.schedule.bounds import Bound, bound_of, loads
 from tiledialect.schedule.search import Search
 from tiledialect.schedule.table import Index, Messages
@@ -55,6 +57,7 @@ def schedule(
     sent in turns to parts of its set and a long message in pieces. `effort` bounds the
     moves of the repair for each message, and in proportion the steps of splitting.
     """
+    messages, latency = messages.widened(), latency.astype(np.int64, copy=False)
     load = loads(messages, latency)
     moves = effort * max(messages.count, FEWEST_MOVES)
     steps = effort * STEPS_OF_SPLITTING

@@ -52,6 +52,19 @@ class Messages:
             return self.destinations
         return self.set_tiles[self.destinations]
 
+    def widened(self) -> "Messages":
+        """The same in 64 bits, itself if it is: products of indices overflow 32."""
+        columns = (
+            self.source,
+            self.words,
+            self.destinations,
+            self.set_start,
+            self.set_tiles,
+        )
+        if all(column.dtype == np.int64 for column in columns):
+            return self
+        return Messages(self.tiles, *(column.astype(np.int64) for column in columns))
+
     def select(self, chosen: Index) -> "Messages":
         """The chosen messages, over the same sets."""
         return Messages(
