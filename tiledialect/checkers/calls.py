@@ -14,7 +14,7 @@ from tiledialect.codelets import Need, needs
 if TYPE_CHECKING:
     from tiledialect.machine import Machine
 
-IN_PLACE = ("map", "matmul")
+IN_PLACE = ("map", "sum", "matmul")
 """Families that finish with an element before they write its result."""
 
 
