@@ -27,11 +27,22 @@ if TYPE_CHECKING:
 # How an operand comes to the tiles that use it.
 STORED = 0  # known before the run, lies there for good
 DIRECT = 1  # one relayout from where it rests
-RELAY = (
-    2  # first spread over the tiles of its block in the block's order, then gathered
-)
+RELAY = 2  # first spread over its block's tiles in the block's order, then gathered
 PACK = 3  # gathered row-major, then brought into order by a codelet
-PATHS = ("stored", "direct", "relay", "pack")
+STREAM = 4  # known before the run, spread over its block's tiles, gathered in steps
+DIRECT_STEPS = 5  # a relayout for each step from where it rests
+RELAY_STEPS = 6  # first spread as by RELAY, then gathered in steps
+PATHS = (
+    "stored",
+    "direct",
+    "relay",
+    "pack",
+    "stream",
+    "direct_steps",
+    "relay_steps",
+)
+IN_STEPS = (STREAM, DIRECT_STEPS, RELAY_STEPS)
+SPREAD = (RELAY, STREAM, RELAY_STEPS)
 
 # Where a result rests. BLOCK: as computed. LINEAR: summed straight into linear
 # ownership. CUT + axis: the partial sums' tiles share the block, cut along that axis.
@@ -48,11 +59,13 @@ ORDERS = ("row_major", "panel")
 @dataclass(frozen=True)
 class Variant:
     """What candidates choose besides their grid; those of one variant differ in
-    numbers only, so they are priced together."""
+    numbers only, so they are priced together. `steps`: the depth of a matmul is cut
+    again in time, and partial sums grow where they lie."""
 
     paths: tuple[int, ...]
     rest: int
     order: int
+    steps: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ fastest; so the partial sums of a split reduction lie on neighbouring tiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tiledialect.candidates import (
     BLOCK,
     CUT,
+    IN_STEPS,
     LINEAR,
     PACK,
-    RELAY,
+    SPREAD,
     Variant,
     coefficient_order,
     grains,
@@ -24,10 +25,13 @@ from tiledialect.candidates import (
     splittable_reduction,
 )
 from tiledialect.formats import format_named
-from tiledialect.layout import Cut, Factor, Group, Layout
+from tiledialect.layout import Cut, Factor, Group, Layout, Window, ceil_div
 from tiledialect.machine import Machine
 from tiledialect.program import Group as OpGroup
 from tiledialect.program import Operand, Program
+
+DEPTH = 3
+"""The dimension of a matmul's domain that is summed over."""
 
 RUN_BYTES = 32
 """Relay pieces are whole rows of a panel, which every matrix mode has 32 bytes wide."""
@@ -35,11 +39,17 @@ RUN_BYTES = 32
 
 @dataclass(frozen=True)
 class OperandLayouts:
-    """The block that the codelet reads, and what it passes on the way there."""
+    """The block that the codelet reads, and what it passes on the way there.
+
+    relay     its bytes spread over the tiles that share it
+    gathered  row-major, before packing
+    windows   the parts of the block that come one a step; empty: it comes whole
+    """
 
     block: Layout
     relay: Layout | None = None
-    gathered: Layout | None = None  # row-major, before packing
+    gathered: Layout | None = None
+    windows: tuple[Layout, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,12 +57,14 @@ class GroupLayouts:
     """All layouts of a candidate.
 
     grid     the domain's cut over tiles, elements of one byte
+    steps    the grid's windows along the depth, one a step
     computed where the codelet leaves its (maybe partial) result
     summed   after the partial sums are added; computed itself where there are none
     rest     after the stages, where users find the result
     """
 
     grid: Layout
+    steps: tuple[Layout, ...]
     operands: tuple[OperandLayouts, ...]
     computed: Layout
     summed: Layout
@@ -73,8 +85,9 @@ def group_layouts(
 ) -> GroupLayouts:
     """The layouts of one candidate."""
     grid = grid_layout(program, group, machine, parts)
+    steps = step_grids(program, group, machine, grid, variant.steps)
     operands = tuple(
-        operand_layouts(program, group, machine, grid, position, path)
+        operand_layouts(program, group, machine, grid, position, path, steps)
         for position, path in enumerate(variant.paths)
     )
     rest, order = variant.rest, variant.order
@@ -89,6 +102,7 @@ def group_layouts(
         )
     return GroupLayouts(
         grid,
+        steps,
         operands,
         as_linear(computed, machine),
         as_linear(summed, machine),
@@ -121,6 +135,21 @@ def grid_layout(
         element_bytes=1,
         cuts=cuts,
         order=Layout.row_major(len(parts)),
+    )
+
+
+def step_grids(
+    program: Program, group: OpGroup, machine: Machine, grid: Layout, steps: int
+) -> tuple[Layout, ...]:
+    """The grid's windows along a matmul's depth: whole panels, equal but the last."""
+    if steps == 1:
+        return (grid,)
+    panel = matrix_mode(program, group, machine).k_block
+    depth = grid.block_extent(DEPTH)
+    count = ceil_div(ceil_div(depth, panel), steps) * panel
+    return tuple(
+        grid.with_(windows=(Window(DEPTH, start, count),))
+        for start in range(0, depth, count)
     )
 
 
@@ -165,13 +194,23 @@ def operand_layouts(
     grid: Layout,
     position: int,
     path: int,
+    steps: tuple[Layout, ...],
 ) -> OperandLayouts:
     operand = group.operands[position]
     width = program.values[operand.value].form.format.bytes
     order = operand_order(program, group, machine, position)
     block = _projected(grid, operand, width, order)
-    if path == RELAY and block.replicas:
+    relay = None
+    if path in SPREAD and block.replicas:
         relay = block.with_(replicas=(), spread=block.replicas, spread_bytes=RUN_BYTES)
+    if path in IN_STEPS:
+        axis = operand.axes.index(DEPTH)
+        windows = tuple(
+            block.with_(windows=tuple(replace(w, axis=axis) for w in step.windows))
+            for step in steps
+        )
+        return OperandLayouts(block, relay=relay, windows=windows)
+    if relay is not None:
         return OperandLayouts(block, relay=relay)
     if path == PACK:
         rows = tuple(Factor(a) for a in range(len(block.shape)))
