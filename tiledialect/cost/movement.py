@@ -87,6 +87,13 @@ def movement(
     )
 
 
+def least_exchange(machine: Machine, destination: Spec) -> Ints:
+    """The least that an exchange phase into this layout takes, from wherever."""
+    words = ceil_div(destination.tile_elements * destination.element_bytes, WORD)
+    fixed = machine.latency(machine.tiles - 1) + machine.exchange.phase_cycles
+    return np.where(words > 0, words + fixed, 0)
+
+
 def stacked(
     machine: Machine, source: Spec, destination: Spec, partials: Ints, own: bool
 ) -> Movement:

@@ -88,6 +88,15 @@ class Problem:
     stages: tuple[Stage, ...]
     code_bytes: int
 
+    @property
+    def count(self) -> int:
+        """The number of stages."""
+        return len(self.stages)
+
+    def links(self, position: int) -> bool:
+        """Whether the next stage takes the result of this one as it rests."""
+        return position + 1 < self.count and self.stages[position + 1].link >= 0
+
     def support_bytes(self, row_bytes: Ints) -> Ints:
         """Bytes of support with so many bytes of rows: its need, or the reservation."""
         return np.maximum(

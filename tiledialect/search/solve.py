@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.candidates import Variant
-from tiledialect.search.labels import (
+from tiledialect.search.bounds import (
     ENDLESS,
-    Labels,
     Limits,
-    extend,
     footprint,
-    limits,
-    start,
+    least_to_come,
+    need,
 )
+from tiledialect.search.labels import Labels, extend, start
+from tiledialect.search.pools import Pool, make_pools
 from tiledialect.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-NARROW = 64
-"""Labels that the narrow pass keeps after each stage."""
+NARROW = 128
+"""Labels, and then candidates, that a narrow pass keeps of each stage."""
+
+WIDEN = 1.25
+"""Where a narrow pass finds no plan, the exact one is asked for plans of so many times
+the cycles as before, until it finds one."""
 
 
 @dataclass(frozen=True)
@@ -45,73 +49,118 @@ class Plan:
 @dataclass(frozen=True)
 class Outcome:
     """How a search ended: `optimal` with the best plans in order, or `infeasible` with
-    the smallest budget that works."""
+    the smallest budget that works and its plan."""
 
     status: str
     plans: tuple[Plan, ...]
     labels: int
     smallest_budget: int | None = None
+    smallest: Plan | None = None
 
 
 def search(problem: Problem, budget: int, count: int, slack: float = 0.02) -> Outcome:
-    """The `count` best plans within the budget whose cycles exceed the best by at most
-    `slack`."""
-    beat = _narrow(problem, budget)
-    bound = ENDLESS if beat is None else int(beat * (1 + slack))
-    layers, tried = _exact(problem, limits(problem, budget, bound))
+    """The best plan within the budget, and behind it up to `count` - 1 that take fewer
+    bytes and at most `slack` more cycles."""
+    pools = make_pools(problem)
+    least = least_to_come(pools)
+    beat = _narrow(problem, pools, Limits(budget, ENDLESS, least))
+    if beat is None:
+        small, plan = _smallest(problem, pools)
+        if plan is None or small is None or small > budget:
+            return Outcome("infeasible", (), 0, small, plan)
+        beat = _first_cycles(problem, pools, budget, plan.cycles)
+    bound = Limits(budget, int(beat * (1 + slack)), least)
+    layers = _exact(problem, pools, bound)
     last = layers[-1]
-    if not len(last):
-        least, _ = smallest_budget(problem)
-        return Outcome("infeasible", (), tried, least)
     order = np.lexsort([np.arange(len(last)), last.rows, last.transient, last.cycles])
-    plans = tuple(_plan(problem, layers, int(label)) for label in order[:count])
-    return Outcome("optimal", plans, tried)
+    plans = tuple(_plan(problem, pools, layers, int(i)) for i in order[:count])
+    return Outcome("optimal", plans, sum(map(len, layers[1:])))
 
 
-def _exact(problem: Problem, bound: Limits) -> tuple[list[Labels], int]:
+def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Labels]:
+    """The labels of every stage, all that matter within the limits."""
     layers = [start()]
-    tried = 0
-    for position in range(len(problem.stages)):
-        before = problem.stages[position - 1] if position else None
-        layers.append(extend(problem, position, layers[-1], before, bound))
-        tried += len(layers[-1])
-    return layers, tried
+    for position in range(problem.count):
+        layers.append(extend(problem, pools, position, layers[-1], bound))
+    return layers
 
 
-def _narrow(problem: Problem, budget: int) -> int | None:
-    """Cycles of a plan found by keeping only the most promising labels, or None."""
-    bound = limits(problem, budget)
+def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> int | None:
+    """What a plan takes that is found by keeping only the most promising labels and
+    candidates, in cycles or (if not timed) bytes; None if none is found."""
+    some = tuple(_promising(pool, bound) for pool in pools)
     labels = start()
-    for position in range(len(problem.stages)):
-        before = problem.stages[position - 1] if position else None
-        labels = extend(problem, position, labels, before, bound)
-        order = np.lexsort([np.arange(len(labels)), labels.cycles])
-        labels = labels.take(order[:NARROW])
-    return int(labels.cycles.min()) if len(labels) else None
+    for position in range(problem.count):
+        labels = extend(problem, some, position, labels, bound)
+        labels = labels.take(np.argsort(_rank(labels, bound), kind="stable")[:NARROW])
+    if not len(labels):
+        return None
+    if bound.timed:
+        return int(labels.cycles.min())
+    bytes_needed = need(problem, labels.resident, labels.transient, labels.rows)
+    return int(bytes_needed.min())
+
+
+def _rank(table: Labels | Pool, bound: Limits) -> Ints:
+    return table.cycles if bound.timed else table.resident + table.transient
+
+
+def _promising(pool: Pool, bound: Limits) -> Pool:
+    """The best few candidates of each stage by their own costs."""
+    fits = footprint(pool.resident + pool.transient) <= bound.budget
+    rank = _rank(pool, bound) + pool.least_arrival * bound.timed
+    best = np.argsort(np.where(fits, rank, ENDLESS), kind="stable")[: 4 * NARROW]
+    return pool.take(np.sort(best))
+
+
+def _first_cycles(
+    problem: Problem, pools: tuple[Pool, ...], budget: int, most: int
+) -> int:
+    """Cycles at which there is a plan within the budget, not far above the least."""
+    least = least_to_come(pools)
+    cycles = least[0].cycles
+    while (cycles := int(cycles * WIDEN) + 1) < most:
+        layers = _exact(problem, pools, Limits(budget, cycles, least))
+        if len(layers[-1]):
+            return int(layers[-1].cycles.min())
+    return most
 
 
 def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     """The least budget that some plan fits, and that plan; None where the machine's
     whole memory is not enough."""
-    high = problem.machine.max_bytes
-    layers, _ = _exact(problem, limits(problem, high))
+    return _smallest(problem, make_pools(problem))
+
+
+def _smallest(
+    problem: Problem, pools: tuple[Pool, ...]
+) -> tuple[int | None, Plan | None]:
+    pools = tuple(pool.best(timed=False) for pool in pools)
+    whole = problem.machine.max_bytes
+    bound = Limits(whole, ENDLESS, least_to_come(pools), timed=False)
+    known = _narrow(problem, pools, bound)
+    bound = Limits(whole if known is None else known, ENDLESS, bound.least, timed=False)
+    layers = _exact(problem, pools, bound)
     last = layers[-1]
     if not len(last):
         return None, None
-    needs = problem.support_bytes(last.rows) + footprint(last.resident + last.transient)
+    needs = need(problem, last.resident, last.transient, last.rows)
     best = int(np.argmin(needs))
-    return int(needs[best]), _plan(problem, layers, best)
+    return int(needs[best]), _plan(problem, pools, layers, best)
 
 
-def _plan(problem: Problem, layers: list[Labels], label: int) -> Plan:
+def _plan(
+    problem: Problem, pools: tuple[Pool, ...], layers: list[Labels], label: int
+) -> Plan:
     last = layers[-1]
     choices: list[tuple[Variant, tuple[int, ...]]] = []
     at = label
-    for position in range(len(problem.stages) - 1, -1, -1):
-        labels = layers[position + 1]
-        table = problem.stages[position].variants[int(labels.variant[at])].table
-        parts = tuple(int(p) for p in table.parts[int(labels.row[at])])
-        choices.append((table.variant, parts))
+    for position in range(problem.count - 1, -1, -1):
+        labels, pool = layers[position + 1], pools[position]
+        candidate = int(labels.candidate[at])
+        variant = problem.stages[position].variants[int(pool.variant[candidate])]
+        parts = variant.table.parts[int(pool.row[candidate])]
+        choices.append((variant.table.variant, tuple(int(p) for p in parts)))
         at = int(labels.before[at])
     tensor = footprint(last.resident[label : label + 1] + last.transient[label])
     support = problem.support_bytes(last.rows[label : label + 1])
