@@ -86,11 +86,14 @@ class _Builder:
         table = Candidates(variant, np.array([parts], dtype=np.int64))
         cost = group_cost(program, group, machine, table)
         step = _GroupSteps(self, group, layouts, cost, location)
-        inputs = [
+        feeds = [
             step.operand(number, operand)
             for number, operand in enumerate(layouts.operands)
         ]
-        result = step.compute(inputs)
+        result = None
+        for number, grid in enumerate(layouts.steps):
+            result = step.compute([feed.at(number) for feed in feeds], grid, result)
+        assert result is not None, "a group has at least one step"
         if cost.splits:
             result = step.reduce(result, variant)
         if tail_stages(group):
@@ -138,24 +141,55 @@ class _GroupSteps:
     cost: GroupCost
     location: str
 
-    def operand(self, number: int, layouts: OperandLayouts) -> Placed:
-        """Bring an operand to the block in which the codelet reads it."""
+    def operand(self, number: int, layouts: OperandLayouts) -> _Feed:
+        """Bring an operand to its block, or to where its windows are taken from."""
         builder, value = self.builder, self.group.operands[number].value
         known = builder.program.values[value]
+        name, zeroed = self.group.name, self._padded_axis(number)
+        slot = f"{name}.{known.name}"
         if known.is_stored:
-            return builder.load(value, layouts.block, self.group.name, self.location)
+            layout = layouts.relay or layouts.block
+            at = builder.load(value, layout, name, self.location)
+            return _Feed(self, at, layouts.windows, None, slot)
         if value not in builder.placed:
-            placed = builder.load_linear(value, self.group.name, self.location)
+            placed = builder.load_linear(value, name, self.location)
             builder.placed[value] = placed
         at = builder.placed[value]
         if layouts.relay is not None:
             at = self.relayout(at, layouts.relay, None)
-        zeroed = self._padded_axis(number)
+        if layouts.windows:
+            return _Feed(self, at, layouts.windows, zeroed, slot)
         if layouts.gathered is not None:
-            return self._packed(
-                self.relayout(at, layouts.gathered, None), number, layouts.block
-            )
-        return self.relayout(at, layouts.block, zeroed)
+            rows = self.relayout(at, layouts.gathered, None)
+            at = self._packed(rows, number, layouts.block)
+        else:
+            at = self.relayout(at, layouts.block, zeroed)
+        return _Feed(self, at, (), None, slot)
+
+    def window(self, feed: _Feed, step: int) -> Placed:
+        """The part of an operand that one step needs, in the slot of the last one."""
+        layout = feed.windows[step]
+        last = self.builder.steps[-1]
+        joined = isinstance(last, RelayoutOp) and last.slot is not None
+        estimate = relayout_estimate(self.builder.machine, feed.source.layout, layout)
+        exchange = estimate.exchange
+        if joined:
+            machine = self.builder.machine
+            latency = machine.latency(machine.tiles - 1)
+            exchange = max(0, exchange - latency - machine.exchange.phase_cycles)
+        last_step = step == len(feed.windows) - 1
+        op = RelayoutOp(
+            feed.source.value,
+            self.group.name,
+            layout,
+            zeroed=feed.zeroed if last_step else None,
+            slot=feed.slot,
+            joined=joined,
+            compute=estimate.copy,
+            exchange=exchange,
+            location=self.location,
+        )
+        return self._append(op, layout, feed.source.value.name_hint)
 
     def _padded_axis(self, number: int) -> int | None:
         """The axis of a matmul's operand whose padding must hold zeros."""
@@ -236,9 +270,16 @@ class _GroupSteps:
         )
         return self._append(op, block, at.value.name_hint)
 
-    def compute(self, inputs: Sequence[Placed]) -> Placed:
+    def compute(
+        self, inputs: Sequence[Placed], grid: Layout, partial: Placed | None
+    ) -> Placed:
+        """The group's codelet on a grid, or on a window of it; a later step adds to the
+        partial result of the one before."""
         group = self.group
         maps = [operand.axes for operand in (*group.operands, group.result)]
+        if partial is not None:
+            inputs = [*inputs, partial]
+            maps = [*maps[:-1], group.result.axes, group.result.axes]
         format = self.builder.program.computed_format(group)
         value = self.builder.program.values[group.result.value].form
         form = (
@@ -250,13 +291,13 @@ class _GroupSteps:
             group.family,
             [placed.value for placed in inputs],
             [dim.name for dim in group.dims],
-            self.layouts.grid,
+            grid,
             maps,
             self._parameters(),
             form.type,
             group.name,
             self.layouts.computed,
-            compute=int(self.cost.compute[0]),
+            compute=int(self.cost.compute[0]) // len(self.layouts.steps),
             location=self.location,
         )
         return self._append(op, self.layouts.computed)
@@ -312,6 +353,20 @@ class _GroupSteps:
         form = self.builder.program.values[self.group.result.value].form
         layout = linear(form.shape, form.format.bytes, self.builder.machine)
         return self.relayout(at, layout, None)
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """An operand as the steps of a group find it: whole, or a window a step."""
+
+    steps: _GroupSteps
+    source: Placed
+    windows: tuple[Layout, ...]
+    zeroed: int | None
+    slot: str
+
+    def at(self, step: int) -> Placed:
+        return self.steps.window(self, step) if self.windows else self.source
 
 
 def stages_parameter(stages: Sequence[Stage]) -> dict[str, Attribute]:

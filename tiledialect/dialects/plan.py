@@ -282,13 +282,20 @@ class LoadOp(StepOp):
 
 @irdl_op_definition
 class RelayoutOp(StepOp):
-    """A value brought to another layout; `zeroed`: the padding of its blocks along this
-    axis is filled with zeros first."""
+    """A value brought to another layout.
+
+    zeroed  the padding of its blocks along this axis is filled with zeros first
+    slot    relayouts of one slot use one buffer, each after the last user of the one
+            before
+    joined  it moves in the phase of the relayout before it
+    """
 
     name = "plan.relayout"
     source = operand_def(AnyAttr())
     zeroed = opt_prop_def(IntegerAttr[I64])
     zero_estimate = opt_prop_def(IntegerAttr[I64])
+    slot = opt_prop_def(StringAttr)
+    joined = opt_prop_def(UnitAttr)
 
     def __init__(
         self,
@@ -298,6 +305,8 @@ class RelayoutOp(StepOp):
         *,
         zeroed: int | None = None,
         zero_cycles: int = 0,
+        slot: str | None = None,
+        joined: bool = False,
         compute: int | None = None,
         exchange: int | None = None,
         location: str | None = None,
@@ -306,6 +315,8 @@ class RelayoutOp(StepOp):
         if zeroed is not None:
             properties["zeroed"] = integer(zeroed)
             properties["zero_estimate"] = integer(zero_cycles)
+        properties["slot"] = optional_text(slot)
+        properties["joined"] = UnitAttr() if joined else None
         super().__init__(
             operands=[source], result_types=[source.type], properties=properties
         )
@@ -322,6 +333,10 @@ class RelayoutOp(StepOp):
         group = parser.parse_str_literal()
         zeroed = parse_optional_count(parser, "zeroed", -1)
         zero_cycles = parse_optional_count(parser, "estimate_of_zeros", 0)
+        slot = None
+        if parser.parse_optional_keyword("slot"):
+            slot = parser.parse_str_literal()
+        joined = parser.parse_optional_keyword("joined") is not None
         layout, compute, exchange, type = _parse_tail(parser)
         value = parser.resolve_operand(source, type)
         op = RelayoutOp(
@@ -330,6 +345,8 @@ class RelayoutOp(StepOp):
             layout,
             zeroed=None if zeroed < 0 else zeroed,
             zero_cycles=zero_cycles,
+            slot=slot,
+            joined=joined,
             compute=compute,
             exchange=exchange,
         )
@@ -343,6 +360,11 @@ class RelayoutOp(StepOp):
         if self.zeroed is not None:
             printer.print_string(f" zeroed {self.zeroed.value.data}")
             printer.print_string(f" estimate_of_zeros {self.zero_cycles}")
+        if self.slot is not None:
+            printer.print_string(" slot ")
+            printer.print_string_literal(self.slot.data)
+        if self.joined is not None:
+            printer.print_string(" joined")
         _print_tail(printer, self)
 
 

@@ -123,6 +123,13 @@ class Draft:
             buffer.use(len(self.steps))
         self.steps.append(Step(kind, name, estimate, location, list(makes)))
 
+    def join(self, estimate: int, make: Make, uses: Sequence[Buffer]) -> None:
+        """Let the last step do this too."""
+        for buffer in uses:
+            buffer.use(len(self.steps) - 1)
+        self.steps[-1].estimate += estimate
+        self.steps[-1].makes.append(make)
+
     def program(self, name: str) -> ProgramOp:
         """The operations of rung 4."""
         count = len(self.steps)

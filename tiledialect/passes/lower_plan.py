@@ -80,6 +80,7 @@ class _Lowering:
         self.draft: Draft = Draft()
         self.held: dict[SSAValue, Held] = {}
         self.loaded: set[int] = set()
+        self.slots: dict[str, Buffer] = {}
         self.constants = 0
 
     def lower(self) -> Draft:
@@ -200,13 +201,22 @@ class _Lowering:
         if source.layout == layout:
             self.held[op.result] = source  # its padding was zeroed before it was made
             return
-        name = f"{op.group.data}.{op.source.name_hint or 'value'}"
-        made = self.new_buffer(name, layout, "operand", op)
+        made = self.destination(op)
         if op.zeroed is not None:
             self.fill(made, layout, op.zeroed.value.data, op, op.zero_cycles)
         transfers = relayout(source.layout, layout)
         self.move(op, source, made, layout, transfers, stack=False)
         self.held[op.result] = Held(made, layout, source.form)
+
+    def destination(self, op: RelayoutOp) -> Buffer:
+        """A new buffer, or the one that the slot has already."""
+        name = f"{op.group.data}.{op.source.name_hint or 'value'}"
+        if op.slot is None:
+            return self.new_buffer(name, op.layout.data, "operand", op)
+        if op.slot.data not in self.slots:
+            made = self.new_buffer(name, op.layout.data, "operand", op)
+            self.slots[op.slot.data] = made
+        return self.slots[op.slot.data]
 
     def move(
         self,
@@ -248,7 +258,12 @@ class _Lowering:
         place = location_of(op)
         if len(transfers.source):
             cycles = op.exchange_cycles
-            self.draft.step("exchange", name, cycles, place, [maker(MoveOp)], uses)
+            joined = isinstance(op, RelayoutOp) and op.joined is not None
+            if joined and self.draft.steps[-1].kind == "exchange":
+                self.draft.join(cycles, maker(MoveOp), uses)
+            else:
+                moves = [maker(MoveOp)]
+                self.draft.step("exchange", name, cycles, place, moves, uses)
         if len(transfers.copy_tile):
             cycles = op.cycles if not stack else 0
             name = f"{name} copy"
@@ -296,15 +311,25 @@ class _Lowering:
         inputs = [self.held[value] for value in op.inputs]
         form = tensor_form(op.result.type)
         purpose = "partial" if layout.partial else "result"
-        made = self.new_buffer(op.group.data, layout, purpose, op)
-        self.zero_for_user(op, made)
+        if adds_to_partial(op):
+            made = inputs[-1].buffer
+        else:
+            made = self.new_buffer(op.group.data, layout, purpose, op)
+            self.zero_for_user(op, made)
         parameters = dict(op.parameters.data)
         zeroed = parameters.pop("zeroed", None)
         if isinstance(zeroed, IntegerAttr):
             self.fill(made, layout, zeroed.value.data, op, 0)
         held = [*inputs, Held(made, layout, form)]
         views = [
-            view(h.layout, m, len(op.dims), h.form.format.name, h.form.scale)
+            view(
+                h.layout,
+                m,
+                len(op.dims),
+                h.form.format.name,
+                h.form.scale,
+                window_offset(h.layout, m, grid),
+            )
             for h, m in zip(held, maps, strict=True)
         ]
         classes = grid_classes(grid, reduced if op.family.data != "map" else [])
@@ -404,6 +429,27 @@ class _Lowering:
         names = ["p", *(f"d{axis}" for axis in range(rank))]
         self.runs(op, "sum", names, classes, held, views, parameters)
         self.held[op.result] = held[-1]
+
+
+def adds_to_partial(op: ComputeOp) -> bool:
+    """Whether a matmul's last input is the partial result that it adds to."""
+    return op.family.data == "matmul" and len(op.inputs) == 3
+
+
+def window_offset(layout: Layout, axes: Sequence[int], grid: Layout) -> int:
+    """Where the grid's windows begin in a block that is there whole."""
+    held = {window.axis for window in layout.windows}
+    offset = 0
+    for window in grid.windows:
+        axis = axes.index(window.axis) if window.axis in axes else -1
+        if axis < 0 or axis in held:
+            continue
+        left = window.start
+        for count, stride in reversed(layout.axis_strides(axis)[1:]):
+            offset += left % count * stride
+            left //= count
+        offset += left * layout.axis_strides(axis)[0][1]
+    return offset
 
 
 def location_of(op: Operation) -> str | None:

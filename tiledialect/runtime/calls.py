@@ -60,7 +60,7 @@ def read_extents(machine: Machine, call: Call, view: View) -> tuple[int, ...]:
 def matmul_mode(machine: Machine, call: Call) -> MatrixMode:
     """The mode of the matrix unit that a matmul runs in."""
     accumulate = matmul_accumulate(call)
-    left, right = (format_class(view.format) for view in call.inputs)
+    left, right = (format_class(view.format) for view in call.inputs[:2])
     mode = machine.matrix_mode(left, accumulate)
     if mode is None or left != right:
         raise CallError(
