@@ -63,6 +63,8 @@ class Search:
     method: str = "empty"
     closed: bool = True
     """No method but the closed forms was tried."""
+    closed_form_passes: bool = False
+    """A closed form is so short that only the best orders are tried besides."""
 
     def offer(self, level: Level, sends: Sends, method: str) -> None:
         """Keep a schedule if it is shorter than all before."""
@@ -101,6 +103,7 @@ class Search:
         if self.within(GOOD):
             return
         self.closed = False
+        self.closed_form_passes = self.within(PASSABLE)
         level = bundled(self.messages)
         start = self.improve(level, self.fit(level, GOOD))
         enough = GOOD if even(self.messages) else FAIR
@@ -159,8 +162,10 @@ class Search:
         else:
             fan_out = items.fan_out
             yield "fan-out", np.lexsort((-items.words, -fan_out))
-            yield "pressure", np.lexsort((-items.words, -pressure))
             yield "length", np.lexsort((-fan_out, -items.words))
+            if self.closed_form_passes:
+                return
+            yield "pressure", np.lexsort((-items.words, -pressure))
             yield "position", np.arange(items.count)
 
     def improve(self, level: Level, start: Index) -> Index:
