@@ -94,6 +94,10 @@ def _whole(values: Values) -> NDArray[np.int64]:
 
 # matmul
 
+# OpenBLAS shares products of twice this many multiplications among threads, which costs
+# more than it gives when there are thousands of them, and far more on busy cores.
+SINGLE_THREAD_PRODUCTS = 1 << 18
+
 
 def matmul(
     left: NDArray[np.float64],
@@ -105,13 +109,19 @@ def matmul(
     """left [..., m, k] times right [..., n, k]: for each block of `k_block` along k the
     exact sum, added to the partial (`initial`, or 0 at first) and rounded once to the
     accumulation format."""
-    shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]),)
-    partial = np.zeros((*shape, left.shape[-2], right.shape[-2]))
+    shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    rows, columns, depth = left.shape[-2], right.shape[-2], left.shape[-1]
+    partial = np.zeros((*shape, rows, columns))
     if initial is not None:
         partial += initial
-    for begin in range(0, left.shape[-1], k_block):
+    block = np.empty_like(partial)
+    most = max(1, SINGLE_THREAD_PRODUCTS // max(1, columns * k_block))
+    for begin in range(0, depth, k_block):
         which = slice(begin, begin + k_block)
-        block = left[..., which] @ right[..., which].swapaxes(-1, -2)
+        coefficients = right[..., which].swapaxes(-1, -2)
+        for row in range(0, rows, most):
+            some = slice(row, row + most)
+            np.matmul(left[..., some, which], coefficients, out=block[..., some, :])
         _accumulate(partial, block, accumulate)
     return partial
 
