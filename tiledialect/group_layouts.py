@@ -114,8 +114,9 @@ def as_linear(layout: Layout, machine: Machine) -> Layout:
     """The same layout written as linear ownership, where it is that: one axis in the
     same runs over neighbouring tiles."""
     plain = not (layout.replicas or layout.partial or layout.spread or layout.first)
-    cuts = layout.cuts[0] if len(layout.cuts) == 1 else ()
-    if not plain or len(cuts) != 1 or cuts[0].stride != 1 or cuts[0].balanced:
+    if not plain or len(layout.cuts) != 1 or len(layout.cuts[0]) > 1:
+        return layout
+    if any(cut.stride != 1 or cut.balanced for cut in layout.cuts[0]):
         return layout
     other = linear(layout.shape, layout.element_bytes, machine)
     return other if other.tile_bytes == layout.tile_bytes else layout

@@ -28,7 +28,8 @@ def footprint(tensor_bytes: Ints) -> Ints:
 
 def need(problem: Problem, resident: Ints, transient: Ints, rows: Ints) -> Ints:
     """The footprint of a plan."""
-    return problem.support_bytes(rows) + footprint(resident + transient)
+    tensors = resident + transient + problem.interface_bytes
+    return problem.support_bytes(rows) + footprint(tensors)
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Limits:
             least.resident + np.maximum(transient, least.transient), least.both
         )
         support = problem.support_bytes(rows + least.rows)
+        tensors = tensors + problem.interface_bytes
         fits = support + footprint(resident + tensors) <= self.budget
         return fits & (cycles <= self.cycles - least.cycles)
 

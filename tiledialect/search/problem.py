@@ -81,12 +81,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Problem:
-    """All stages, and what the support takes besides exchange rows."""
+    """All stages, what the support takes besides exchange rows, and what the interface
+    holds for good that no stage counts."""
 
     program: Program
     machine: Machine
     stages: tuple[Stage, ...]
     code_bytes: int
+    interface_bytes: int
 
     @property
     def count(self) -> int:
@@ -112,7 +114,8 @@ def make_problem(
         _stage(program, machine, position, table)
         for position, table in enumerate(tables)
     )
-    return Problem(program, machine, stages, _code_bytes(program, machine))
+    code, interface = _code_bytes(program, machine), _interface_bytes(program, machine)
+    return Problem(program, machine, stages, code, interface)
 
 
 def is_link(program: Program, position: int) -> bool:
@@ -186,12 +189,25 @@ def _alive(program: Program, position: int) -> list[int]:
     for index, value in enumerate(program.values):
         if value.is_stored or program.last_use(index) < position:
             continue
+        if value.kind == "input" and not program.users(index):
+            continue  # counted with the interface
         made = _made_by(program, index)
         if value.kind == "input" or (
             0 <= made < position and not is_link(program, made)
         ):
             alive.append(index)
     return alive
+
+
+def _interface_bytes(program: Program, machine: Machine) -> int:
+    """Bytes of arguments that no group reads, and of stored values that are returned:
+    these lie in linear ownership besides where groups read them."""
+    return sum(
+        _linear_bytes(program, machine, index)
+        for index, value in enumerate(program.values)
+        if (value.is_stored and index in program.outputs)
+        or (value.kind in ("input", "parameter") and not program.users(index))
+    )
 
 
 def _made_by(program: Program, value: int) -> int:

@@ -162,7 +162,11 @@ def _plan(
         parts = variant.table.parts[int(pool.row[candidate])]
         choices.append((variant.table.variant, tuple(int(p) for p in parts)))
         at = int(labels.before[at])
-    tensor = footprint(last.resident[label : label + 1] + last.transient[label])
+    tensor = footprint(
+        last.resident[label : label + 1]
+        + last.transient[label]
+        + problem.interface_bytes
+    )
     support = problem.support_bytes(last.rows[label : label + 1])
     return Plan(
         tuple(reversed(choices)),
