@@ -73,9 +73,15 @@ def checked(data: bytes, seed: int = 0) -> Checked:
     arguments = default_arguments(source, seed)
     result = Simulator(package).run(arguments)
     expected = reference_outputs(source, arguments)
-    relative = relative_tolerance(Machine.from_fields(package.machine), package)
+    machine = Machine.from_fields(package.machine)
     errors = [
-        compare(bind, result.outputs[bind.name], expected[bind.index], relative, None)
+        compare(
+            bind,
+            result.outputs[bind.name],
+            expected[bind.index],
+            relative_tolerance(machine, package, bind.element),
+            None,
+        )
         for bind in package.binds
         if bind.kind == "output"
     ]

@@ -113,14 +113,19 @@ def _compare(
     expected: list[Stored],
     bound: float | None,
 ) -> list[OutputError]:
-    relative = relative_tolerance(machine, package)
     outputs = [bind for bind in package.binds if bind.kind == "output"]
     if sorted(bind.index for bind in outputs) != list(range(len(expected))):
         raise Refused(
             f"package has {len(outputs)} outputs, its program {len(expected)}"
         )
     return [
-        compare(bind, result.outputs[bind.name], expected[bind.index], relative, bound)
+        compare(
+            bind,
+            result.outputs[bind.name],
+            expected[bind.index],
+            relative_tolerance(machine, package, bind.element),
+            bound,
+        )
         for bind in outputs
     ]
 

@@ -27,9 +27,9 @@ from tiledialect.runtime.parameters import map_stages, matmul_accumulate
 DEVIATIONS = 8.0
 
 
-def relative_tolerance(machine: Machine, package: Package) -> float:
-    """The largest allowed absolute error, over the RMS of an output."""
-    variance = unit(package.binds[-1].element) ** 2 if package.binds else 0.0
+def relative_tolerance(machine: Machine, package: Package, element: str) -> float:
+    """The largest allowed absolute error of an output of this format, over its RMS."""
+    variance = unit(element) ** 2
     for step in package.steps:
         if isinstance(step, ComputeStep):
             calls = [call for call in step.calls if not isinstance(call, Moves)]
