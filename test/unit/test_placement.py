@@ -46,7 +46,7 @@ def two_classes(problem: Problem, *rows: tuple[bool, bool]) -> Problem:
 def test_answers_keep_every_rule(objective: str, minimise: bool) -> None:
     """Random small problems: whatever is placed is valid, its figures exact."""
     placed = 0
-    for seed in range(300):
+    for seed in range(200):
         problem = replace(random_problem(seed), objective=objective)
         try:
             answer = place(problem, minimise=minimise)
@@ -62,7 +62,7 @@ def test_answers_keep_every_rule(objective: str, minimise: bool) -> None:
             assert faults(problem, addresses) == [], seed
             assert answer.footprint == footprint(problem, addresses), seed
             assert answer.peak == peak(problem, addresses), seed
-    assert placed > 150
+    assert placed > 100
 
 
 def test_proven_words_hold_against_brute_force() -> None:

@@ -47,7 +47,7 @@ def race(
         (WIDTH_FIRST, in_rows),
     )
     unit = _unit(boxes)
-    effort = effort * BOXES_A_NODE // max(len(boxes), BOXES_A_NODE)
+    effort = effort * BOXES_A_NODE**2 // max(len(boxes), BOXES_A_NODE) ** 2
     limit = FIRST_LIMIT
     while not span.closed and span.nodes < effort:
         progress = False
