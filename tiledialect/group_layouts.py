@@ -61,6 +61,8 @@ class GroupLayouts:
     computed where the codelet leaves its (maybe partial) result
     summed   after the partial sums are added; computed itself where there are none
     rest     after the stages, where users find the result
+    tail     the cut of the summed result over tiles, elements of one byte: the grid of
+             the stages
     """
 
     grid: Layout
@@ -69,6 +71,7 @@ class GroupLayouts:
     computed: Layout
     summed: Layout
     rest: Layout
+    tail: Layout
 
 
 def linear(shape: tuple[int, ...], element_bytes: int, machine: Machine) -> Layout:
@@ -107,6 +110,7 @@ def group_layouts(
         as_linear(computed, machine),
         as_linear(summed, machine),
         as_linear(resting, machine),
+        Layout(summed.shape, 1, summed.cuts, Layout.row_major(len(summed.shape))),
     )
 
 

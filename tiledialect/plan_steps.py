@@ -329,16 +329,14 @@ class _GroupSteps:
 
     def stages(self, at: Placed) -> Placed:
         group, layout = self.group, self.layouts.rest
-        summed = self.layouts.summed
         value = self.builder.program.values[group.result.value].form
-        grid = Layout(summed.shape, 1, summed.cuts, Layout.row_major(len(summed.shape)))
-        every = list(range(len(summed.shape)))
+        every = list(range(len(group.result.axes)))
         names = [group.dims[axis].name for axis in group.result.axes]
         op = ComputeOp(
             "map",
             [at.value],
             names,
-            grid,
+            self.layouts.tail,
             [every, every],
             stages_parameter(tail_stages(group)),
             value.type,

@@ -357,7 +357,13 @@ def _stage(
 
 
 def _read_once(value: SSAValue) -> bool:
-    return len(list(value.uses)) == 1
+    """Whether nothing else reads a value, under this shape or that of its making."""
+    if len(list(value.uses)) != 1:
+        return False
+    owner = value.owner
+    if isinstance(owner, Operation) and isinstance(owner, View):
+        return owner.permutation() is not None or _read_once(owner.operands[0])
+    return True
 
 
 def merge_dimensions(

@@ -15,7 +15,7 @@ from random import Random
 Shape = tuple[int, ...]
 
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 24, 31, 53)
-ELEMENTS = 3000
+ELEMENTS = 1500
 FLOATS = ("f16", "f32", "bf16")
 FLOAT8 = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 SAFE_UNARY = ("neg", "abs", "relu", "tanh", "gelu tanh", "gelu erf")
@@ -206,7 +206,7 @@ def add_matmul(w: Writer) -> None:
     if transpose_a:
         rows, depth = depth, rows
     columns = w.random.choice(EXTENTS)
-    while max(depth, rows) * columns * prod(batch) > 2 * ELEMENTS:
+    while max(depth, rows) * columns * prod(batch) > ELEMENTS:
         columns = max(1, columns // 2)
     right = (columns, depth) if transpose_b else (depth, columns)
     other = w.random.choice((FLOAT8[0], FLOAT8[1]))
