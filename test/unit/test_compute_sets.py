@@ -140,6 +140,28 @@ def test_padding_along_k_must_be_written_and_zero() -> None:
             simulator.run({"x": X})
 
 
+def test_a_depth_may_come_in_steps() -> None:
+    whole, _, _ = matmul_run(MATMUL)
+    whole.run({"x": X})
+    first = replace(MATMUL, extents=(1, 3, 5, 8))
+    rest = with_view(replace(MATMUL, extents=(1, 3, 5, 4)), 0, address=4352 + 48)
+    rest = with_view(rest, 1, address=UPPER + 128)
+    rest = replace(rest, inputs=(*rest.inputs, *rest.outputs))
+    steps, _, _ = matmul_run(first)
+    made = replace(steps.package, steps=(compute(first, rest, map_call(A, B)),))
+    steps.package = made
+    steps.run({"x": X})
+    block = slice(UPPER + 2048, UPPER + 2048 + 48)
+    assert np.array_equal(steps.memory.data[:2, block], whole.memory.data[:2, block])
+    away = replace(rest, inputs=(*rest.inputs[:2], with_view(rest, -1).inputs[0]))
+    simulator, _, _ = matmul_run(away)
+    with pytest.raises(Refused, match="adds to partial sums only where they lie"):
+        simulator.run({"x": X})
+    simulator, _, _ = matmul_run(rest)  # nothing lies there yet
+    with pytest.raises(Refused, match=f"reads address {UPPER + 2048}, which nobody"):
+        simulator.run({"x": X})
+
+
 def test_a_single_row_lies_in_order_as_it_is() -> None:
     one = replace(MATMUL, extents=(1, 1, 5, 16))
     row = with_view(one, 0, axes=((), ((1, 0),), (), ((16, 2),)))

@@ -46,6 +46,7 @@ MOVE_FAMILIES = ("copy", "fill")
 MAX_ADDRESS = 1 << 21
 MAX_TILES = 2046
 MAX_ELEMENTS = 1 << 32
+MAX_FIGURE = 1 << 24  # of a machine
 
 
 def package_of(archive: Archive) -> Package:
@@ -85,10 +86,28 @@ def _machine(top: Fields) -> dict[str, Json]:
     if "base" in value:  # would read another file
         raise top.error("must stand alone, it names a base", "machine")
     try:
-        Machine.from_fields(value)
+        machine = Machine.from_fields(value)
     except MachineError as error:
         raise top.error(f"is no machine: {error}", "machine") from error
+    if not (_is_small(value) and _steps(machine) and machine.clock_ghz > 0):
+        raise top.error(f"has a figure that is 0 or beyond {MAX_FIGURE}", "machine")
     return value
+
+
+def _steps(machine: Machine) -> bool:
+    """Whether the machine takes at least one element a step, of everything."""
+    blocks = [(m.k_block, m.n_block, m.row_step) for m in machine.matrix]
+    groups = [t.group_elements for t in (*machine.map, *machine.sum, *machine.reduce)]
+    return min([*groups, *(size for block in blocks for size in block)], default=1) > 0
+
+
+def _is_small(value: Json) -> bool:
+    """Whether all numbers are such that products of a few stay exact."""
+    if isinstance(value, dict):
+        return all(_is_small(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_small(item) for item in value)
+    return not isinstance(value, int | float) or -MAX_FIGURE <= value <= MAX_FIGURE
 
 
 def _bind(item: Fields) -> Bind:

@@ -173,7 +173,10 @@ class Simulator:
                     run_call(self.machine, self.memory, call, self.limits)
             except CallError as error:
                 raise CallError(f"call {position} ({call.family}): {error}") from error
-        return int(compute_cycles(self.machine, step).max(initial=0))
+        try:
+            return int(compute_cycles(self.machine, step).max(initial=0))
+        except (ValueError, ArithmeticError) as error:  # a machine without such a row
+            raise CallError(f"its cycles cannot be counted: {error}") from error
 
     def _release(self, now: int) -> None:
         """Forget what buffers held that are dead from step `now` on."""
