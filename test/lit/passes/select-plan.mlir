@@ -1,0 +1,36 @@
+// RUN: tile-opt %s --split-input-file -p select-plan | filecheck %s
+
+// The first plan gathers x on one tile, which is more than the budget: the second, slower
+// one is kept, and its values take the place of the results.
+// CHECK-LABEL: @second
+// CHECK-NOT: plan.alternatives
+// CHECK: %r = plan.load %x for "slow"
+// CHECK-NOT: plan.relayout
+// CHECK: func.return %r
+!x = tensor<512xf32>
+module @second attributes {tile.machine = "mini4", tile.rung = 3, tile.budget = 3000} {
+  func.func @main(%x: !x) -> !x {
+    %r = plan.alternatives : (!x) plan 1 cycles 2100 bytes {
+      %0 = plan.load %x for "fast" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+      %1 = plan.relayout %0 for "fast" : !x layout <[512] bytes 4>
+      plan.yield %1 : !x
+    } plan 2 cycles 2200 bytes {
+      %0 = plan.load %x for "slow" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+      plan.yield %0 : !x
+    }
+    return %r : !x
+  }
+}
+
+// -----
+
+// Where one plan is chosen already, nothing is left to do.
+// CHECK-LABEL: @chosen
+// CHECK: plan.load %x for "g"
+!x = tensor<512xf32>
+module @chosen attributes {tile.machine = "mini4", tile.rung = 3, tile.budget = 16256} {
+  func.func @main(%x: !x) -> !x {
+    %0 = plan.load %x for "g" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+    return %0 : !x
+  }
+}
