@@ -1,0 +1,129 @@
+"""`tile-calibrate`: the machine's codelet formulas against measured kernel rows.
+
+Prints predicted against measured cycles of every applicable row, by kernel, with median
+and worst error; rows far off with an explanation; and rows that are not compared with
+the reason. Exit codes: 0 the median error holds and each row far off is explained; 1 it
+does not, or the rows are refused; 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tiledialect import __version__
+from tiledialect.diagnostics import Refused, Usage
+
+ROWS_NAME = "hardware_rows_c600.csv"
+ROOT = Path(__file__).parents[2]
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with its errors as Usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `tile-calibrate` and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    from tiledialect.tools.report import guarded
+
+    return guarded(lambda: _run(words), verbose="--verbose" in words)
+
+
+def default_rows(root: Path = ROOT) -> str:
+    """The table of rows in a `data` folder beside the checkout. Raises Usage."""
+    found = sorted(root.parent.glob(f"*/data/{ROWS_NAME}"))
+    if not found:
+        raise Usage(
+            f"no {ROWS_NAME} in a data folder beside {root}; name a table of measured"
+            " rows with --rows CSV"
+        )
+    return str(found[0])
+
+
+def _run(words: Sequence[str]) -> int:
+    options = _options(words)
+    from tiledialect.machine import Machine, MachineError
+    from tiledialect.tools.calibrate_report import (
+        compare,
+        lines,
+        refit_lines,
+        report,
+        summary,
+    )
+    from tiledialect.tools.calibrate_rows import read_rows, read_table, sort_rows
+    from tiledialect.tools.run_arrays import write_file
+
+    try:
+        machine = Machine.load(options.machine)
+    except MachineError as error:
+        raise Usage(str(error)) from error
+    path: str = options.rows or default_rows()
+    calls, left_out = sort_rows(read_rows(path), read_table(), machine)
+    if not calls:
+        raise Refused(f"no row is a call that {machine.name} prices", path)
+    done = compare(machine, calls, left_out)
+    for line in (*lines(done), ""):
+        print(line)
+    for line in (*refit_lines(done), "") if options.refit else ():
+        print(line)
+    if options.json is not None:
+        text = json.dumps(report(done, with_refit=options.refit), indent=1) + "\n"
+        write_file(options.json, text.encode())
+    print(summary(done))
+    return 0 if done.holds else 1
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    from tiledialect.tools.opt_arguments import suggestion
+
+    parser = _make_parser()
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        name = unknown[0].split("=")[0]
+        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
+        raise Usage(f"unknown argument '{name}'{suggestion(name, known)}")
+    return options
+
+
+def _make_parser() -> _Parser:
+    parser = _Parser(
+        prog="tile-calibrate",
+        description="Compare codelet formulas with measured kernel rows.",
+        epilog="Exit codes: 0 the errors hold; 1 they do not, or refused; 2 wrong"
+        " usage.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--machine",
+        default="ipu-c600",
+        metavar="NAME|FILE",
+        help="whose formulas (ipu-c600 unless named)",
+    )
+    parser.add_argument(
+        "--rows",
+        metavar="CSV",
+        help=f"measured rows ({ROWS_NAME} in a data folder beside the checkout)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="where a report goes")
+    parser.add_argument(
+        "--refit",
+        action="store_true",
+        help="fit the coefficients to the rows and print them as TOML",
+    )
+    parser.add_argument("--verbose", action="store_true", help="traceback of a fault")
+    parser.add_argument(
+        "-v", "--version", action="version", version=f"tile-calibrate {__version__}"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
