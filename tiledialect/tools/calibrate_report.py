@@ -179,8 +179,9 @@ def summary(done: Calibration) -> str:
     far = sum(row.is_far for row in done.rows)
     left = len(done.left_out)
     old = sum(row.reason.startswith("superseded") for row in done.left_out)
+    count = f"{len(done.rows)} row{'s' if len(done.rows) > 1 else ''}"
     return (
-        f"{len(done.rows)} row{'s' if len(done.rows) > 1 else ''}: median error {own.median:.1%} (<= {MEDIAN_ERROR:.0%}),"
+        f"{count}: median error {own.median:.1%} (<= {MEDIAN_ERROR:.0%}),"
         f" worst {own.worst:.1%} (row {own.worst_row}); {far} above {FAR_ERROR:.0%},"
         f" {far - len(done.unexplained)} of them explained; {left} not compared, {old}"
         f" of them superseded: {'held' if done.holds else 'MISSED'}"
