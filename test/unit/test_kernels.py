@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tiledialect.formats import FORMATS, decode, encode
+from tiledialect.runtime import kernels
 from tiledialect.runtime.blocks import (
     UnwrittenError,
     gather,
@@ -135,6 +136,15 @@ def test_matmul_rounds_once_a_coefficient_block() -> None:
             made = matmul(left[None], right[None], 32, accumulate)
             expected = exact_matmul(left, right, 32, round_to)
             assert np.array_equal(made[0], expected)
+
+
+def test_products_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(2)
+    left, right = generator.standard_normal((2, 3, 9, 40)), np.ones((3, 5, 40))
+    whole = matmul(left, right, 8, "f16")
+    for products in (1, 40, 90, 300):
+        monkeypatch.setattr(kernels, "SINGLE_THREAD_PRODUCTS", products)
+        assert np.array_equal(matmul(left, right, 8, "f16"), whole)
 
 
 def test_the_order_of_blocks_is_ascending() -> None:

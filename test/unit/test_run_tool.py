@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 from handmade import BASE, bind, buffer, compute, package, tiles, view
+from test_compute_sets import MATMUL, SUM
 
 from tiledialect.formats import FORMATS
+from tiledialect.machine import Machine
 from tiledialect.runtime.package import Bind, Call, Package, to_bytes
 from tiledialect.tools.run import main
 from tiledialect.tools.run_arrays import read_arrays, write_arrays
-from tiledialect.tools.run_tolerance import unit
+from tiledialect.tools.run_tolerance import allowed_error, relative_tolerance, unit
 
 A, B = BASE, BASE + 1024
 SOURCE = """builtin.module attributes {tile.machine = "mini4"} {
@@ -401,6 +404,27 @@ def test_version_loads_no_numpy() -> None:
         "sys.exit('numpy' in sys.modules or 'xdsl' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_default_bound_follows_the_roundings() -> None:
+    machine = Machine.load("mini4")
+    f32 = 2.0**-24
+    assert relative_tolerance(machine, package([], [], []), "f32") == 8 * f32
+    # one function of 4 units, and a rounding that both make
+    variance = 1 + 16 + 2 * math.sqrt(17)
+    expected = 8 * math.sqrt(variance) * f32
+    assert math.isclose(relative_tolerance(machine, negated(), "f32"), expected)
+    # two coefficient blocks and then a rounding of partials to f16
+    f16 = 2.0**-11
+    made = package([compute(MATMUL, with_f16_result())], [], [])
+    expected = 8 * math.sqrt(1 + max(2 / 6, 1 / 3)) * f16
+    assert math.isclose(relative_tolerance(machine, made, "f16"), expected)
+    assert allowed_error(0.5, 2.0, 15.0) == 1.0
+    assert allowed_error(0.5, 2.0, 32.0) == 2.0
+
+
+def with_f16_result() -> Call:
+    return replace(SUM, outputs=(replace(SUM.outputs[0], format="f16"),))
 
 
 def test_units_are_half_a_step() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tiledialect.diagnostics import Refused
 from tiledialect.formats import FORMATS, decode
+from tiledialect.tools.run_tolerance import allowed_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,8 @@ def reference_outputs(
 def compare(
     bind: Bind, made: Stored, expected: Stored, relative: float, bound: float | None
 ) -> OutputError:
-    """One output beside the reference's; `bound` is what the user allows."""
+    """One output beside the reference's; `bound` is what the user allows, otherwise
+    `relative` is, over RMS."""
     format = FORMATS[bind.element]
     if made.shape != expected.shape or made.dtype != expected.dtype:
         raise Refused(
@@ -96,7 +98,9 @@ def compare(
     finite = theirs[np.isfinite(theirs)]
     rms = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
     if bound is None:
-        bound = 0.0 if format.is_integer else relative * rms
+        largest = float(np.max(np.abs(finite), initial=0.0))
+        bound = allowed_error(relative, rms, largest)
+        bound = 0.0 if format.is_integer else bound
     return OutputError(bind.name, _largest(ours, theirs), rms, bound)
 
 
