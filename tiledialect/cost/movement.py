@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.codelets import copy_cycles
-from tiledialect.cost.spec import Spec, ceil_div, run_elements, segments
+from tiledialect.cost.messages import Counts, counts
+from tiledialect.cost.spec import Spec, ceil_div
 from tiledialect.machine import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
 WORD = 4
 
@@ -41,16 +43,6 @@ class Movement:
     row_bytes: Ints
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Of the fullest tile: bytes and messages in and out."""
-
-    bytes_in: Ints
-    bytes_out: Ints
-    messages_in: Ints
-    messages_out: Ints
-
-
 def no_movement(zero: Ints) -> Movement:
     """Nothing moves."""
     return Movement(zero, zero, zero, zero)
@@ -59,8 +51,9 @@ def no_movement(zero: Ints) -> Movement:
 def same_place(source: Spec, destination: Spec) -> NDArray[np.bool_]:
     """Whether every element already lies where it should: both linear, or one linear
     and the other one axis cut into the same runs over all tiles."""
+    both = (source, destination)
     flat = len(source.shape) == len(destination.shape) == 1
-    plain = source.spread is None and destination.spread is None
+    plain = all(spec.spread is None and spec.outer is None for spec in both)
     if source.linear and destination.linear:
         return np.array([source.linear == destination.linear])
     if not (flat and plain and (source.linear or destination.linear)):
@@ -73,9 +66,8 @@ def movement(
 ) -> Movement:
     """The cost of bringing a tensor from one layout to another. `shared`: several
     tiles hold each destination block, so that a sender may be among its receivers."""
-    counts = _counts(source, destination)
-    staged = _staged(source, destination)
-    moved = _priced(machine, source, destination, counts, staged, not shared)
+    counted = counts(source, destination)
+    moved = _priced(machine, source, destination, counted, not shared)
     if shared:
         return moved
     away = ~same_place(source, destination)
@@ -99,126 +91,79 @@ def stacked(
 ) -> Movement:
     """The cost of gathering the partial sums of each destination piece in a stack;
     `own`: the tile's own one is read where it lies."""
-    one = _counts(source, destination)
+    counted = stack_counts(source, destination, partials, own)
+    return _priced(machine, source, destination, counted, not own)
+
+
+def stack_counts(source: Spec, destination: Spec, partials: Ints, own: bool) -> Counts:
+    """What a stack of partial sums moves."""
+    one = counts(source, destination)
     received = partials - 1 if own else partials
-    share = source.block_elements * source.element_bytes
-    counts = _Counts(
-        one.bytes_in * received,
-        share * np.maximum(received, 1) // np.maximum(partials, 1),
-        _piece_messages(source, destination) * received,
-        one.messages_out,
-    )
-    staged = _staged(source, destination)
-    return _priced(machine, source, destination, counts, staged, not own)
-
-
-def _counts(source: Spec, destination: Spec) -> _Counts:
-    if source.linear or destination.linear:
-        return _linear_counts(source, destination)
-    into = [
-        segments(d, s, e)
-        for d, s, e in zip(destination.blocks, source.blocks, source.shape, strict=True)
-    ]
-    out = [
-        segments(s, d, e)
-        for d, s, e in zip(destination.blocks, source.blocks, source.shape, strict=True)
-    ]
-    box_in = tuple(
-        ceil_div(d, n) for d, n in zip(destination.extents, into, strict=True)
-    )
-    box_out = tuple(ceil_div(s, n) for s, n in zip(source.extents, out, strict=True))
-    run_in = run_elements(source, destination, box_in)
-    run_out = run_elements(source, destination, box_out)
-    messages_in = np.maximum(
-        _product(into), ceil_div(destination.tile_elements, run_in)
-    )
-    messages_out = np.maximum(_product(out), ceil_div(source.tile_elements, run_out))
-    if source.spread is not None:
-        messages_in = np.maximum(messages_in, source.spread)
-        messages_out = np.maximum(1, ceil_div(source.tile_elements, run_in))
-    if destination.spread is not None:
-        messages_in = ceil_div(destination.tile_elements, run_in) + 1
-    return _Counts(
-        destination.tile_elements * destination.element_bytes,
-        source.tile_elements * source.element_bytes,
-        messages_in,
-        messages_out,
+    kept = _smallest_piece(source, destination, partials) if own else 0
+    sent = (source.block_elements - kept) * source.element_bytes
+    return Counts(
+        one.bytes_in * received, sent, one.messages_in * received, one.messages_out
     )
 
 
-def _linear_counts(source: Spec, destination: Spec) -> _Counts:
-    """One side is in linear ownership: runs end where its pieces end too."""
-    blocked = destination if source.linear else source
-    run = run_elements(source, destination, blocked.extents)
-    linear = source if source.linear else destination
-    piece = np.maximum(linear.tile_elements, 1)
-    block_messages = ceil_div(blocked.tile_elements, run) + ceil_div(
-        blocked.tile_elements, piece
+def _smallest_piece(source: Spec, destination: Spec, partials: Ints) -> Ints:
+    """Elements of the last of the pieces that a block of partial sums is cut into."""
+    smallest = np.ones(1, dtype=np.int64)
+    pairs = zip(source.blocks, destination.blocks, strict=True)
+    for block, piece in pairs:
+        last = np.maximum(0, block - (partials - 1) * piece)
+        smallest = smallest * np.where(piece < block, last, block)
+    cut = np.any(
+        [p < b for b, p in zip(source.blocks, destination.blocks, strict=True)], axis=0
     )
-    piece_messages = ceil_div(linear.tile_elements, run) + 1
-    into, out = (
-        (block_messages, piece_messages)
-        if source.linear
-        else (piece_messages, block_messages)
-    )
-    return _Counts(
-        destination.tile_elements * destination.element_bytes,
-        source.tile_elements * source.element_bytes,
-        into,
-        out,
-    )
+    return np.where(cut, smallest, 0)
 
 
-def _piece_messages(source: Spec, destination: Spec) -> Ints:
-    """Runs in which one partial of a piece arrives."""
-    run = run_elements(source, destination, destination.extents)
-    if destination.linear:
-        run = run_elements(source, destination, source.extents)
-        return ceil_div(destination.tile_elements, run) + 1
-    return ceil_div(destination.tile_elements, run)
-
-
-def _staged(source: Spec, destination: Spec) -> bool:
-    """Whether runs may begin or end inside a word: rows of linear ownership that are
-    no whole words, or runs of less than one."""
+def staged(source: Spec, destination: Spec) -> Mask:
+    """Whether some run may begin or end inside a word: it then arrives as covering
+    words and is copied into place."""
     width = source.element_bytes
-    linear = source.linear or destination.linear
-    rows = len(source.shape) > 1 and source.shape[-1] * width % WORD != 0
-    inner = (source.order[-1].axis, destination.order[-1].axis) if source.order else ()
-    across = len(set(inner)) > 1 and width < WORD
-    return bool((linear and rows) or across)
+    none = np.zeros(1, dtype=np.bool_)
+    if width >= WORD or not source.order:
+        return none
+    axis = destination.order[-1].axis
+    if source.order[-1].axis != axis:
+        return ~none
+    odd = none | (source.shape[axis] * width % WORD != 0)
+    for spec in (source, destination):
+        for blocks in (spec.blocks, spec.outer or spec.blocks):
+            cut = blocks[axis] < spec.shape[axis]
+            odd = odd | (cut & (blocks[axis] * width % WORD != 0))
+    return odd
 
 
 def _priced(
     machine: Machine,
     source: Spec,
     destination: Spec,
-    counts: _Counts,
-    staged: bool,
+    counted: Counts,
     local: bool,
 ) -> Movement:
-    words_in = ceil_div(counts.bytes_in, WORD)
-    words_out = ceil_div(counts.bytes_out, WORD)
-    if staged:  # covering words
-        words_in = words_in + counts.messages_in
-        words_out = words_out + counts.messages_out
+    at_bytes = staged(source, destination)
+    # Covering words of a run are at most a word more than its bytes need.
+    words_in = ceil_div(counted.bytes_in, WORD) + at_bytes * counted.messages_in
+    words_out = ceil_div(counted.bytes_out, WORD) + at_bytes * counted.messages_out
     x = machine.exchange
     controls = (
-        counts.messages_in * (x.source_controls + x.pointer_controls)
-        + counts.messages_out * (x.send_controls + x.gap_controls)
+        counted.messages_in * (x.source_controls + x.pointer_controls)
+        + counted.messages_out * (x.send_controls + x.gap_controls)
         + words_out // x.send_chunk_words * x.send_controls
         + x.phase_controls
     )
     latency = machine.latency(machine.tiles - 1)
     length = np.maximum(np.maximum(words_in, words_out) + latency, controls)
-    moving = (counts.bytes_in > 0) & (counts.bytes_out > 0)
+    moving = (counted.bytes_in > 0) & (counted.bytes_out > 0)
+    staging = at_bytes * (counted.bytes_in + 2 * WORD * counted.messages_in)
     return Movement(
         np.where(moving, length + x.phase_cycles, 0),
-        np.where(
-            moving, _copies(machine, source, destination, counts, staged, local), 0
-        ),
-        counts.bytes_in + 2 * WORD * counts.messages_in if staged else 0 * words_in,
-        controls * x.control_word_bytes,
+        moving * _copies(machine, source, destination, counted, at_bytes, local),
+        moving * staging,
+        moving * controls * x.control_word_bytes,
     )
 
 
@@ -226,25 +171,18 @@ def _copies(
     machine: Machine,
     source: Spec,
     destination: Spec,
-    counts: _Counts,
-    staged: bool,
+    counted: Counts,
+    at_bytes: Mask,
     local: bool,
 ) -> Ints:
     """Cycles of byte copies after the phase: of staged runs, or of runs that a tile
     would send to itself alone."""
     width = source.element_bytes
-    if staged:
-        return copy_cycles(machine, counts.bytes_in, counts.messages_in, width)
+    small = copy_cycles(machine, counted.bytes_in, counted.messages_in, width)
     if not local:
-        return counts.bytes_in * 0
-    both = np.minimum(counts.bytes_in, counts.bytes_out)
-    runs = np.minimum(counts.messages_in, counts.messages_out)
+        return at_bytes * small
+    both = np.minimum(counted.bytes_in, counted.bytes_out)
+    runs = np.minimum(counted.messages_in, counted.messages_out)
     row = source.shape[-1] * width if source.shape else width
-    return copy_cycles(machine, both, runs, 2 * WORD if row % 8 == 0 else WORD)
-
-
-def _product(values: list[Ints]) -> Ints:
-    result = np.ones(1, dtype=np.int64)
-    for value in values:
-        result = result * value
-    return result
+    own = copy_cycles(machine, both, runs, 2 * WORD if row % 8 == 0 else WORD)
+    return np.where(at_bytes, small, own)

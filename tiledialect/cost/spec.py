@@ -36,7 +36,8 @@ class Spec:
 
     shape    extents of the axes, the same for all
     blocks   for each axis the largest block
-    spread   tiles that share each block's bytes in runs; 0: none do
+    outer    for each axis the blocks that were cut again into these; None: none were
+    spread   tiles that share each block's bytes in runs; None: none do
     linear   tiles of linear ownership; 0: not linear (then blocks are the shape)
     """
 
@@ -44,6 +45,7 @@ class Spec:
     blocks: tuple[Ints, ...]
     order: tuple[Factor, ...]
     element_bytes: int
+    outer: tuple[Ints, ...] | None = None
     spread: Ints | None = None
     spread_bytes: int = SPREAD_BYTES
     linear: int = 0
@@ -129,41 +131,7 @@ def _product(values: tuple[Ints, ...]) -> Ints:
 def segments(block: Ints, other: Ints, extent: int) -> Ints:
     """The most blocks of size `other` that one block of size `block` meets, when both
     cut an axis of `extent` from its start."""
-    step = np.gcd(block, other)
+    step = np.maximum(np.gcd(block, other), 1)
     most = (other - step + block - 1) // np.maximum(other, 1) + 1
     whole = ceil_div(np.array([extent], dtype=np.int64), np.maximum(other, 1))
     return np.maximum(1, np.minimum(most, whole))
-
-
-def run_elements(first: Spec, second: Spec, box: tuple[Ints, ...]) -> Ints:
-    """Elements of the longest run that lies in one piece in both, inside a box."""
-    run = np.ones(1, dtype=np.int64)
-    going = np.ones(1, dtype=np.bool_)
-    pairs = zip(reversed(first.order), reversed(second.order), strict=False)
-    seen: dict[int, int] = {}
-    for one, two in pairs:
-        if one.axis != two.axis:
-            break
-        axis = one.axis
-        inner = seen.get(axis, 1)
-        length = ceil_div(box[axis], inner)
-        limit = _least(one.count, two.count)
-        step = np.minimum(length, limit) if limit else length
-        run = np.where(going, run * np.maximum(step, 1), run)
-        if one.count and one.count == two.count:
-            full = length >= one.count
-        elif one.count or two.count:
-            full = np.zeros(1, dtype=np.bool_)
-        else:
-            same = (box[axis] == first.extents[axis]) & (
-                box[axis] == second.extents[axis]
-            )
-            full = same & (first.blocks[axis] == second.blocks[axis])
-        going = going & full
-        seen[axis] = inner * (limit or 1)
-    return run
-
-
-def _least(one: int, two: int) -> int:
-    """The smaller of two counts, where 0 means no limit."""
-    return min(one, two) if one and two else max(one, two)

@@ -78,7 +78,8 @@ def expanded(counts: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
     np.cumsum(counts, out=edges[1:])
     first = 0
     while first < len(counts):
-        last = int(np.searchsorted(edges, edges[first] + most, side="right")) - 1
+        reach = edges[first : first + 1] + most
+        last = int(np.searchsorted(edges, reach, side="right")[0]) - 1
         last = min(max(last, first + 1), len(counts))
         rows = np.repeat(np.arange(first, last, dtype=np.int64), counts[first:last])
         if len(rows):

@@ -1,0 +1,242 @@
+"""Upper bounds of the messages of a relayout, on the fullest tile.
+
+A message is a run of bytes that lies in one piece on both sides. Runs end where a block
+of the other side ends, where a factor of an in-tile order does, at the bounds of spread
+pieces, and at padding, which is not moved: so a ragged block is many short runs where a
+full one is a single long one. All counts are of elements, arrays of a row a candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.cost.spec import Spec, ceil_div, segments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+WORD = 4
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of the fullest tile: bytes and messages in and out."""
+
+    bytes_in: Ints
+    bytes_out: Ints
+    messages_in: Ints
+    messages_out: Ints
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Runs along one axis of a block: all of them, those that end inside a factor or
+    block of either side (the others may go on along the next axis), and a length that
+    all but those at the end are multiples of."""
+
+    count: Ints
+    partial: Ints
+    unit: Ints
+
+
+def counts(source: Spec, destination: Spec) -> Counts:
+    """What moves between two layouts of a tensor, none of them a stack."""
+    if source.linear:
+        into, out = _with_linear(destination, source)
+    elif destination.linear:
+        out, into = _with_linear(source, destination)
+    else:
+        into, out = _between_blocks(source, destination)
+    return Counts(
+        destination.tile_elements * destination.element_bytes,
+        source.tile_elements * source.element_bytes,
+        into,
+        out,
+    )
+
+
+def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
+    """Runs of a block of one layout that lie in one piece in another too, and how many
+    elements of the innermost axis one has."""
+    first, second = list(reversed(region.order)), list(reversed(other.order))
+    extents = region.extents
+    if not first or first[0].axis != second[0].axis:
+        return region.block_elements, np.ones(1, dtype=np.int64)
+    axis = first[0].axis
+    inner = _pieces(region, other, axis, first[0].count, second[0].count)
+    rest = _product([e for a, e in enumerate(extents) if a != axis])
+    total = inner.count * rest
+    if len(first) < 2 or len(second) < 2 or first[1].axis != second[1].axis:
+        return total, inner.unit
+    across = first[1].axis
+    if across == axis or first[1].count or second[1].count:
+        return total, inner.unit
+    outer = _pieces(region, other, across, 0, 0)
+    rest = _product([e for a, e in enumerate(extents) if a not in (axis, across)])
+    full = (inner.count - inner.partial) * outer.count
+    total = np.minimum(total, (full + inner.partial * extents[across]) * rest)
+    if len(first) > 2 and len(second) > 2 and first[2].axis == second[2].axis == axis:
+        whole = (inner.partial == 0) & (outer.partial == 0) & (outer.count == 1)
+        total = np.where(whole, _blocks_met(region, other, axis) * rest, total)
+    return total, inner.unit
+
+
+def _pieces(
+    region: Spec, other: Spec, axis: int, inner: int, other_inner: int
+) -> Pieces:
+    """Pieces along an axis of which a factor takes `inner` elements (0: all)."""
+    extent, length = region.shape[axis], region.extents[axis]
+    met = _blocks_met(region, other, axis)
+    if not inner and not other_inner:
+        same = (region.blocks[axis] == other.blocks[axis]) & (met == 1)
+        even = extent % np.maximum(region.blocks[axis], 1) == 0
+        if region.order[-1].axis == axis:
+            even = even & (length * region.element_bytes % WORD == 0)
+        unit = _common(_common(length, other, axis), region, axis)
+        return Pieces(met, np.where(same & even, 0, met), unit)
+    small = min(c for c in (inner, other_inner) if c)
+    large = max(inner, other_inner)
+    aligned = _starts_at(region, axis, small) & _starts_at(other, axis, small)
+    if large % small:
+        aligned = aligned & False
+    count = ceil_div(length, small)
+    count = np.where(aligned, count, count + ceil_div(length, large) + met)
+    partial = count
+    if inner == other_inner:
+        partial = np.where(aligned, np.minimum(count, int(extent % small > 0)), count)
+    unit = np.minimum(small, np.maximum(length, 1))
+    split = _common(_common(unit, other, axis), region, axis)
+    return Pieces(count, partial, np.where(aligned, unit, split))
+
+
+def _common(unit: Ints, spec: Spec, axis: int) -> Ints:
+    """The largest part of a unit in whole multiples of which all blocks begin."""
+    for blocks in (spec.blocks, spec.outer or spec.blocks):
+        inside = blocks[axis] < spec.shape[axis]
+        unit = np.where(inside, np.gcd(unit, blocks[axis]), unit)
+    return np.maximum(unit, 1)
+
+
+def _starts_at(spec: Spec, axis: int, multiple: int) -> Mask:
+    """Whether every block begins at a multiple of so many elements."""
+    whole = np.ones(1, dtype=np.bool_)
+    for blocks in (spec.blocks, spec.outer or spec.blocks):
+        block = blocks[axis]
+        whole = whole & ((block % multiple == 0) | (block >= spec.shape[axis]))
+    return whole
+
+
+def _blocks_met(region: Spec, other: Spec, axis: int) -> Ints:
+    """Blocks of the other layout that one block meets along an axis."""
+    extent, block = region.shape[axis], region.blocks[axis]
+    met = segments(block, other.blocks[axis], extent)
+    for spec in (region, other):
+        if spec.outer is not None:  # where an outer block ends, inner ones start anew
+            met = met + segments(block, spec.outer[axis], extent) - 1
+            if spec is region:
+                met = met + (spec.outer[axis] % other.blocks[axis] != 0)
+    return np.minimum(met, np.maximum(region.extents[axis], 1))
+
+
+def _with_linear(blocked: Spec, linear: Spec) -> tuple[Ints, Ints]:
+    """Messages of a tile of blocks, and of one of linear ownership, whose pieces end
+    anywhere in a row."""
+    inside, unit = runs(blocked, linear.with_(linear=0))
+    piece = np.maximum(linear.tile_elements, 1)
+    row = blocked.shape[-1] if blocked.shape else 1
+    even = row % unit == 0 if len(blocked.shape) > 1 else unit > 0
+    aligned = even & (piece % unit == 0)
+    alone = inside * unit >= blocked.block_elements  # no run is longer than its unit
+    rows = ceil_div(blocked.block_elements, np.maximum(blocked.extents[-1], 1))
+    cuts = _cuts_in_rows(blocked, int(piece[0]), unit, rows)
+    most = np.minimum(
+        inside + blocked.block_elements // piece,
+        ceil_div(linear.block_elements, piece),
+    )
+    across = ceil_div(blocked.extents[-1], unit)
+    cut = np.where(alone, np.minimum(most, cuts * across), most)
+    tile = inside + np.where(aligned & alone, 0, cut)
+    if blocked.spread is not None:
+        window = _in_window(blocked.tile_elements, unit, blocked, aligned)
+        window = window + np.where(aligned, 0, np.minimum(most, window + cuts))
+        tile = np.minimum(tile, window)
+    out = _in_window(piece, unit, blocked, aligned)
+    out = out + np.where(even, 0, ceil_div(piece, max(row, 1)) + 1)
+    return tile, np.minimum(out, piece)
+
+
+def _cuts_in_rows(blocked: Spec, piece: int, unit: Ints, rows: Ints) -> Ints:
+    """The most runs of `unit` elements, below each other in so many rows, that are cut
+    by the ends of linear pieces."""
+    row = blocked.shape[-1] if blocked.shape else 1
+    total = prod(blocked.shape)
+    found = np.zeros(np.broadcast_shapes(unit.shape, rows.shape), dtype=np.int64)
+    length = np.broadcast_to(unit, found.shape)
+    log = np.ceil(np.log2(np.maximum(rows, 1))).astype(np.int64)
+    steps = np.broadcast_to(log, found.shape)
+    for one in np.unique(length):
+        at = length == one
+        table = _cuts_by_height(total, row, piece, int(one))
+        found[at] = np.asarray(table)[np.minimum(steps[at], len(table) - 1)]
+    return np.minimum(found, rows * ceil_div(unit, piece))
+
+
+@lru_cache(maxsize=4096)
+def _cuts_by_height(total: int, row: int, piece: int, unit: int) -> tuple[int, ...]:
+    """For 1, 2, 4, … rows the most cuts that a column of that height and `unit` wide
+    has. Columns begin at multiples of the unit."""
+    ends = np.arange(piece, total, piece, dtype=np.int64)
+    ends = ends[ends % max(row, 1) % unit != 0]
+    height = total // max(row, 1) + 2
+    place = np.sort(ends % max(row, 1) // unit * height * 2 + ends // max(row, 1))
+    found: list[int] = []
+    for step in range(height.bit_length() + 1):
+        reach = np.searchsorted(place, place + min(1 << step, height))
+        most = int((reach - np.arange(len(place))).max(initial=0))
+        found.append(most)
+    return tuple(found)
+
+
+def _in_window(length: Ints, unit: Ints, blocked: Spec, aligned: Mask) -> Ints:
+    """Runs that so many neighbouring elements meet."""
+    spread = blocked.spread is not None
+    width = blocked.element_bytes
+    whole = aligned & (blocked.spread_bytes // width % unit == 0) if spread else aligned
+    return ceil_div(length, unit) + np.where(whole, 0, 1)
+
+
+def _between_blocks(source: Spec, destination: Spec) -> tuple[Ints, Ints]:
+    into, unit_in = runs(destination, source)
+    out, unit_out = runs(source, destination)
+    every = np.ones(1, dtype=np.bool_)
+    if source.spread is not None:
+        into = into + np.maximum(source.spread, 1) - 1
+        piece = _in_window(source.tile_elements, unit_out, source, every)
+        out = np.minimum(out, piece)
+    if destination.spread is not None:
+        piece = _in_window(destination.tile_elements, unit_in, destination, every)
+        out = np.minimum(
+            out + _product(list(_met(source, destination))) * destination.spread,
+            ceil_div(source.block_elements, 1),
+        )
+        into = np.minimum(into, piece)
+    return into, out
+
+
+def _met(region: Spec, other: Spec) -> tuple[Ints, ...]:
+    return tuple(_blocks_met(region, other, a) for a in range(len(region.shape)))
+
+
+def _product(values: list[Ints]) -> Ints:
+    result = np.ones(1, dtype=np.int64)
+    for value in values:
+        result = result * value
+    return result
