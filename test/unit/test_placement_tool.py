@@ -155,7 +155,7 @@ def test_writing_and_reading_gives_the_same_problem() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--capacity=10kb"], "'10kb' is no size; write bytes, or KiB, MiB, GiB"),
+        (["--capacity=10kb"], "'10kb' is not a size: write plain bytes, or whole KiB"),
         (["--capacty=10"], "--capacity"),
         (["--capacity=10", "--minimize"], "did you mean --minimise?"),
         (["--capacity=10", "--effort=0"], "'0' is no positive whole number"),

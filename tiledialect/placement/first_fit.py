@@ -10,13 +10,14 @@ take; a partner that it must stay apart from takes all elements that it touches.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from tiledialect.placement.boxes import Boxes
-from tiledialect.placement.live import crowding, widths
+from tiledialect.placement.live import crowding, largest_classes, widths
 from tiledialect.placement.problem import Bools, Ints
 
 Fit = Literal["lowest", "tightest"]
@@ -46,9 +47,21 @@ class Room:
     def __init__(self, boxes: Boxes, conflicts: Bools) -> None:
         self.boxes = boxes
         self.conflicts = conflicts
+        self.partners = partners_of(boxes)
+        self.largest: Bools = largest_classes(boxes)
         self.address: Ints = np.full(len(boxes), -1, np.int64)
         self.placed: Bools = np.zeros(len(boxes), np.bool_)
-        self.partners = partners_of(boxes)
+
+    def holding(self, address: Ints) -> Room:
+        """A room for the same boxes with these addresses, -1 = not placed."""
+        room = copy(self)
+        room.address = address.copy()
+        room.placed = address >= 0
+        return room
+
+    def emptied(self) -> Room:
+        """A room for the same boxes with nothing placed."""
+        return self.holding(np.full(len(self.boxes), -1, np.int64))
 
     def put(self, box: int, address: int) -> None:
         self.address[box] = address
@@ -120,6 +133,13 @@ def orders(boxes: Boxes) -> list[Ints]:
         (born, -size),
         (-size, born),
     ]
+    return [constrained_first(boxes, list(key)) for key in keys]
+
+
+def footprint_orders(boxes: Boxes) -> list[Ints]:
+    """Orders for small footprints: what is alive at the crowded steps goes first."""
+    size, width, crowd = boxes.bytes, widths(boxes), crowding(boxes)
+    keys = [(-crowd, -size), (-crowd, -width, -size), (-size, -width), (-size * width,)]
     return [constrained_first(boxes, list(key)) for key in keys]
 
 

@@ -29,15 +29,16 @@ Lean = Literal["low", "high", "sides"]  # which of two equally good places
 class Best:
     """The best full placement so far, and the boxes put in to find it."""
 
-    address: Ints | None
-    footprint: int
-    moves: int
-    unplaced: int = -1  # the first box without a place, while none is full
+    room: Room
+    address: Ints | None = None
+    footprint: int = -1
+    moves: int = 0
 
-    def take(self, boxes: Boxes, conflicts: Bools, address: Ints) -> None:
-        """A full placement found elsewhere."""
-        self.address = address
-        self.footprint = _score(boxes, conflicts, address)[0]
+    def take(self, address: Ints) -> None:
+        """Keeps a full placement if it is better than what there is."""
+        footprint = footprint_of(self.room.holding(address))
+        if self.address is None or footprint < self.footprint:
+            self.address, self.footprint = address.copy(), footprint
 
 
 class Cover:
@@ -67,11 +68,11 @@ class Cover:
 
 
 def covers(room: Room) -> list[Cover]:
-    """What is occupied now, by class."""
+    """What is occupied now, for each of the largest classes."""
     boxes = room.boxes
     found: list[Cover] = []
-    for tile_class in range(boxes.classes.shape[1]):
-        chosen = room.placed & boxes.classes[:, tile_class]
+    for held in room.largest:
+        chosen = room.placed & held
         start = room.address[chosen]
         found.append(Cover(start, start + boxes.padded[chosen]))
     return found
@@ -92,12 +93,10 @@ def candidates(room: Room, box: int, cover: list[Cover]) -> Ints:
     phase, padded = boxes.phase[box], boxes.padded[box]
     upward = [gaps.start, boxes.edges]
     downward = [gaps.end - size, boxes.edges - padded]
-    for tile_class in np.flatnonzero(boxes.classes[box]).tolist():
-        upward += [cover[tile_class].start, cover[tile_class].end]
-        downward += [
-            cover[tile_class].end - padded,
-            cover[tile_class].start - padded,
-        ]
+    for one, held in zip(cover, room.largest, strict=True):
+        if held[box]:
+            upward += [one.start, one.end]
+            downward += [one.end - padded, one.start - padded]
     up = np.concatenate(upward)
     down = np.concatenate(downward)
     places = np.unique(
@@ -117,8 +116,9 @@ def put_best(room: Room, box: int, *, high: bool) -> bool:
     worst = np.zeros(len(places), np.int64)
     added = np.zeros(len(places), np.int64)
     padded = room.boxes.padded[box]
-    for tile_class in np.flatnonzero(room.boxes.classes[box]).tolist():
-        one = cover[tile_class]
+    for one, held in zip(cover, room.largest, strict=True):
+        if not held[box]:
+            continue
         new = padded - (one.below(places + padded) - one.below(places))
         worst = np.maximum(worst, one.total + new)
         added += new
@@ -154,67 +154,44 @@ def fill(room: Room, order: Ints, upper: Bools) -> int:
     return -1
 
 
-def smallest_footprint(
-    boxes: Boxes,
-    conflicts: Bools,
-    order_list: list[Ints],
-    goal: int,
-    moves: int,
-) -> Best:
-    """The best placement within `moves`; stops once its footprint is `goal`."""
-    best = Best(None, -1, 0)
+def fill_all(best: Best, order_list: list[Ints], goal: int, moves: int) -> None:
+    """Fills by each order, the partners on two sides or all low, until a footprint
+    is `goal` or `moves` boxes were put in."""
+    boxes = best.room.boxes
     leans = [sides(boxes), np.zeros(len(boxes), np.bool_)]
     for order in order_list:
         for upper in leans:
-            room = Room(boxes, conflicts)
+            if best.moves >= moves or 0 <= best.footprint <= goal:
+                return
+            room = best.room.emptied()
             unplaced = fill(room, order, upper)
             best.moves += int(room.placed.sum())
-            _keep(best, room, unplaced)
-            if best.address is not None and best.footprint <= goal:
-                return best
-            if best.moves >= moves:
-                return best
-    if best.address is not None:
-        improve(boxes, conflicts, best, goal, moves)
-    return best
+            if unplaced < 0:
+                best.take(room.address)
 
 
-def _keep(best: Best, room: Room, unplaced: int) -> None:
-    if unplaced >= 0:
-        if best.address is None and best.unplaced < 0:
-            best.unplaced = unplaced
-        return
-    footprint = footprint_of(room)
-    if best.address is None or footprint < best.footprint:
-        best.address, best.footprint = room.address.copy(), footprint
-
-
-def improve(boxes: Boxes, conflicts: Bools, best: Best, goal: int, moves: int) -> None:
+def improve(best: Best, goal: int, moves: int) -> None:
     """Takes boxes out and puts them back elsewhere, while moves last."""
     assert best.address is not None
     random = np.random.default_rng(0)
-    address, footprint = best.address.copy(), best.footprint
-    score = _score(boxes, conflicts, address)
-    free = boxes.last > boxes.first
-    while best.moves < moves and best.footprint > goal and free.any():
-        room = Room(boxes, conflicts)
-        room.address, room.placed = address.copy(), np.ones(len(boxes), np.bool_)
-        out = _take_out(room, random, np.flatnonzero(free))
+    boxes = best.room.boxes
+    free = np.flatnonzero(boxes.last > boxes.first)
+    address, score = best.address, _score(best.room.holding(best.address))
+    while best.moves < moves and best.footprint > goal and len(free):
+        room = best.room.holding(address)
+        out = _take_out(room, random, free)
         best.moves += len(out)
         upper = np.full(len(boxes), bool(random.integers(2)), np.bool_)
         if fill(room, out, upper) >= 0:
             continue
-        trial = _score(boxes, conflicts, room.address)
+        trial = _score(room)
         if trial <= score:
             address, score = room.address, trial
-            footprint = trial[0]
-        if footprint < best.footprint:
-            best.address, best.footprint = address.copy(), footprint
+            best.take(address)
 
 
-def _score(boxes: Boxes, conflicts: Bools, address: Ints) -> tuple[int, int]:
-    room = Room(boxes, conflicts)
-    room.address, room.placed = address, np.ones(len(boxes), np.bool_)
+def _score(room: Room) -> tuple[int, int]:
+    """The footprint, then the bytes occupied on all classes together."""
     totals = [cover.total for cover in covers(room)]
     return max(totals), sum(totals)
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.exact import Exact, least_footprint
-from tiledialect.placement.first_fit import first_fit, orders
-from tiledialect.placement.footprint import improve, smallest_footprint
+from tiledialect.placement.first_fit import Room, first_fit, footprint_orders, orders
+from tiledialect.placement.footprint import Best, fill_all, improve
 from tiledialect.placement.live import conflict_matrix, footprint_bound
 from tiledialect.placement.outcome import Outcome, found, unplaced
 from tiledialect.placement.peaks import search
 from tiledialect.placement.problem import Problem
 from tiledialect.placement.range import Range
 
-MOVES = 400  # boxes put in by the heuristic
+MOVES = 400  # boxes put in to improve what the orders gave
 
 
 def solve_footprint(
@@ -28,25 +28,23 @@ def solve_footprint(
     bound = footprint_bound(boxes)
     limit = problem.footprint_limit
     wanted = int(boxes.padded.sum()) if limit is None else limit
-    goal = bound if minimise else wanted
-    conflicts = conflict_matrix(boxes)
-    moves = min(effort, max(MOVES, 4 * len(boxes)))
-    tries = orders(boxes)
-    best = smallest_footprint(boxes, conflicts, tries, goal, moves)
+    best = Best(Room(boxes, conflict_matrix(boxes)))
+    fill_all(best, footprint_orders(boxes), bound, effort)
     if best.address is None:
         top = int((boxes.last + boxes.bytes).max())
         span = Range(top, top + 1, top)
         search(boxes, span, effort, minimise=False)
         best.moves += span.nodes
         if span.address is None:
-            tried = first_fit(boxes, conflicts, tries[0]).address
+            tried = first_fit(boxes, best.room.conflicts, orders(boxes)[0]).address
             return unplaced(problem, boxes, tried, span, best.moves)
-        best.take(boxes, conflicts, span.address)
-        improve(boxes, conflicts, best, goal, best.moves + moves)
+        best.take(span.address)
+    goal = bound if minimise else max(wanted, bound)
+    improve(best, goal, min(effort, best.moves + MOVES))
     assert best.address is not None
     exact = Exact(best.address, best.footprint)
     if best.footprint > goal:
-        least_footprint(boxes, conflicts, exact, goal)
+        least_footprint(boxes, best.room.conflicts, exact, goal)
     spent = best.moves + exact.steps
     if exact.complete:
         bound = exact.footprint

@@ -143,3 +143,14 @@ def _range_maxima(values: Ints, start: Ints, end: Ints) -> Ints:
         if len(table) > half:
             table = np.maximum(table[:-half], table[half:])
     return result
+
+
+def largest_classes(boxes: Boxes) -> Bools:
+    """(classes, m): which boxes exist on those classes whose boxes are not all on
+    another class too. Only these can have the largest footprint."""
+    held = boxes.classes.T.astype(np.int64)
+    inside = held @ (1 - held.T) == 0  # [i, j]: all boxes of i are in j
+    equal = inside & inside.T
+    before = np.arange(len(held))[:, None] > np.arange(len(held))[None, :]
+    hidden = (inside & ~equal) | (equal & before)
+    return boxes.classes.T[~hidden.any(axis=1)]

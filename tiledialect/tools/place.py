@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import os
 import re
 import sys
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from tiledialect.atomic import write_atomically
 from tiledialect.placement.csv_format import (
     CsvError,
     Table,
@@ -28,8 +28,8 @@ from tiledialect.placement.csv_format import (
 )
 from tiledialect.placement.problem import Placement, PlacementError
 from tiledialect.placement.solve import DEFAULT_EFFORT, place
+from tiledialect.sizes import SizeError, parse_size
 
-UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 EXIT_CODES = {"minimal": 0, "fits": 0, "infeasible": 3, "stopped": 4}
 BAD_INPUT, BAD_USAGE = 1, 2
 
@@ -52,12 +52,10 @@ class _Parser(argparse.ArgumentParser):
 
 def size(text: str) -> int:
     """Bytes of a size such as 1048576, 256KiB, 1MiB."""
-    match = re.fullmatch(r"([0-9]{1,19})(KiB|MiB|GiB)?", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no size; write bytes, or KiB, MiB, GiB"
-        )
-    return int(match[1]) * UNITS[match[2] or ""]
+    try:
+        return parse_size(text)
+    except SizeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def count(text: str) -> int:
@@ -123,9 +121,13 @@ def _report(options: argparse.Namespace, table: Table, placement: Placement) -> 
     placed = placement.status in ("minimal", "fits")
     try:
         if options.json is not None:
-            _write(options.json, _json(options.capacity, table, placement))
+            write_atomically(
+                options.json, _json(options.capacity, table, placement).encode()
+            )
         if options.output is not None and placed:
-            _write(options.output, write_problem(table.problem, placement))
+            write_atomically(
+                options.output, write_problem(table.problem, placement).encode()
+            )
     except OSError as error:
         name = str(error.filename or options.output)
         return _complain(Path(name), 1, 1, f"not written: {error.strerror}", BAD_INPUT)
@@ -160,16 +162,6 @@ def _json(capacity: int, table: Table, placement: Placement) -> str:
         "addresses": dict(zip(names, placement.addresses.tolist(), strict=True)),
     }
     return json.dumps(report, indent=1) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """The file, whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _line(lines: tuple[int, ...], buffers: tuple[int, ...]) -> int:
