@@ -340,7 +340,20 @@ def _check(machine: Machine) -> None:
             f"machine.memory.support_bytes {memory.support_bytes} is more than the"
             f" {machine.max_bytes} bytes that can be used"
         )
+    _check_rows(machine)
     _check_positive(machine)
+
+
+def _check_rows(machine: Machine) -> None:
+    """Refuse timing tables without the rows that price what no other row does."""
+    rows = {("map", row.function, row.format) for row in machine.map}
+    rows |= {("sum", "", row.format) for row in machine.sum}
+    rows |= {("reduce", "", row.format) for row in machine.reduce}
+    needed = [("map", "cast", "any"), ("map", "unary", "any")]
+    for table, function, format in [*needed, ("sum", "", "f32"), ("reduce", "", "f32")]:
+        if (table, function, format) not in rows:
+            row = f"of function '{function}' and format" if function else "of format"
+            raise MachineError(f"machine.{table} lacks the row {row} '{format}'")
 
 
 def _check_positive(machine: Machine) -> None:

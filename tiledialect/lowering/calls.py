@@ -46,7 +46,7 @@ def grid_classes(grid: Layout, reduced: Sequence[int]) -> list[TileClass]:
 def piece_classes(layout: Layout, own: OwnPiece | None) -> list[TileClass]:
     """The classes of a layout's blocks, apart by where a tile's own partial begins."""
     blocks = tile_blocks(layout)
-    if own is None:
+    if own is None or not own.own_tiles.size:
         return [TileClass(e, tiles) for e, tiles in shape_classes(blocks)]
     at = np.searchsorted(own.own_tiles, blocks.tiles)
     at = np.minimum(at, max(0, own.own_tiles.size - 1))

@@ -142,7 +142,9 @@ def _check_place(
         end = begin + region.bytes
         fits = need.region == "any" or getattr(region, need.region)
         if low < end and begin < high and not fits:
-            raise CallError(f"{name} at {low} is not in {need.region} memory")
+            raise CallError(
+                f"{name} at {low} is not in {need.region} memory but in '{region.name}'"
+            )
         begin = end
 
 
