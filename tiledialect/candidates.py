@@ -44,6 +44,9 @@ PATHS = (
 IN_STEPS = (STREAM, DIRECT_STEPS, RELAY_STEPS)
 SPREAD = (RELAY, STREAM, RELAY_STEPS)
 
+# Steps in time of a matmul's depth that are tried.
+STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+
 # Where a result rests. BLOCK: as computed. LINEAR: summed straight into linear
 # ownership. CUT + axis: the partial sums' tiles share the block, cut along that axis.
 BLOCK = 0
@@ -90,6 +93,13 @@ def matrix_mode(program: Program, group: Group, machine: Machine) -> MatrixMode:
     return mode
 
 
+def panel_depth(program: Program, group: Group, machine: Machine) -> int:
+    """Elements of depth that the matrix unit takes at once; 1 for other groups."""
+    if group.family != "matmul":
+        return 1
+    return matrix_mode(program, group, machine).k_block
+
+
 def result_mode_block(program: Program, group: Group, machine: Machine) -> int:
     """Columns of a panel in which the matrix unit would take the result as its left
     operand; 0 where it has no mode for the result's format."""
@@ -126,16 +136,17 @@ def block_choices(extent: int, grain: int, tiles: int) -> list[int]:
 
 
 def candidates(
-    group: Group, grids: Ints, variants: Sequence[Variant]
+    group: Group, grids: Ints, variants: Sequence[Variant], panel: int
 ) -> list[Candidates]:
-    """Every grid with every variant that makes sense with it."""
+    """Every grid with every variant that makes sense with it; `panel`: elements of
+    depth that the matrix unit takes at once."""
     split = splittable_reduction(group)
     whole = grids[:, split] == 1 if split >= 0 else grids[:, 0] > 0
     found: list[Candidates] = []
     for variant in variants:
         rows = whole if variant.rest == BLOCK else ~whole
         some = Candidates(variant, grids[rows])
-        some = some.take(_distinct(group, some))
+        some = some.take(_distinct(group, some, panel))
         if len(some):
             found.append(some)
     return found
@@ -144,12 +155,23 @@ def candidates(
 def all_variants(program: Program, group: Group, machine: Machine) -> list[Variant]:
     """What candidates may choose besides their grid."""
     positions = range(len(group.operands))
-    paths = itertools.product(*(operand_paths(program, group, p) for p in positions))
     results = result_choices(program, group, machine)
-    return [
-        Variant(path, rest, order)
-        for path, (rest, order) in itertools.product(paths, results)
-    ]
+    found: list[Variant] = []
+    for steps in STEPS if group.family == "matmul" else (1,):
+        choices = (operand_paths(program, group, p) for p in positions)
+        for paths in itertools.product(*choices):
+            if _suits(paths, steps):
+                found += [Variant(paths, *result, steps) for result in results]
+    return found
+
+
+def _suits(paths: Sequence[int], steps: int) -> bool:
+    """Whether operands may come so: in steps where there are some, and only there. A
+    stored operand that is spread may also be gathered whole; one that is packed on its
+    tile lies there whole anyway."""
+    if steps > 1:
+        return any(path in IN_STEPS for path in paths) and PACK not in paths
+    return DIRECT_STEPS not in paths and RELAY_STEPS not in paths
 
 
 def all_grids(program: Program, group: Group, machine: Machine) -> Ints:
@@ -191,11 +213,15 @@ def _outer(rows: Ints, more: Ints) -> Ints:
 
 def operand_paths(program: Program, group: Group, position: int) -> tuple[int, ...]:
     """The ways in which an operand may come to its blocks."""
-    if program.values[group.operands[position].value].is_stored:
-        return (STORED,)
-    if group.family == "matmul":
-        return (DIRECT, RELAY, PACK)
-    return (DIRECT,)
+    value = group.operands[position].value
+    stored = program.values[value].is_stored
+    if group.family != "matmul":
+        return (STORED,) if stored else (DIRECT,)
+    if stored:
+        return (STORED, STREAM)
+    if program.is_linked(value):  # it lies in pieces of panels already
+        return (DIRECT, DIRECT_STEPS)
+    return (DIRECT, RELAY, PACK, RELAY_STEPS)
 
 
 def result_choices(
@@ -217,7 +243,7 @@ def result_choices(
     ]
 
 
-def _distinct(group: Group, some: Candidates) -> NDArray[np.bool_]:
+def _distinct(group: Group, some: Candidates, panel: int) -> NDArray[np.bool_]:
     """Drop rows that say the same as another: a relay of an operand that no other tile
     uses, and a cut along an axis of one element."""
     import numpy as np
@@ -225,8 +251,15 @@ def _distinct(group: Group, some: Candidates) -> NDArray[np.bool_]:
     keep = np.ones(len(some), dtype=np.bool_)
     for operand, path in zip(group.operands, some.variant.paths, strict=True):
         others = [d for d in range(len(group.dims)) if d not in operand.axes]
-        if path == RELAY:
+        if path in SPREAD:
             keep &= some.parts[:, others].prod(axis=1) > 1
+    steps = some.variant.steps
+    if steps > 1:
+        split = splittable_reduction(group)
+        panels = ceil_div(group.dims[split].extent, panel)
+        mine = -(-panels // some.parts[:, split])
+        window = np.maximum(1, -(-mine // steps))
+        keep &= -(-mine // window) == steps
     rest = some.variant.rest
     if rest >= CUT and group.dims[group.result.axes[rest - CUT]].extent <= 1:
         keep[:] = False

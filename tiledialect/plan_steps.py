@@ -36,7 +36,6 @@ from tiledialect.group_layouts import (
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
-from tiledialect.search.problem import is_link
 
 Choice = tuple[Variant, tuple[int, ...]]
 
@@ -98,7 +97,7 @@ class _Builder:
             result = step.reduce(result, variant)
         if tail_stages(group):
             result = step.stages(result)
-        if not is_link(program, position):
+        if not program.is_link(position):
             result = step.settle(result)
         self.placed[group.result.value] = result
 
@@ -147,10 +146,11 @@ class _GroupSteps:
         known = builder.program.values[value]
         name, zeroed = self.group.name, self._padded_axis(number)
         slot = f"{name}.{known.name}"
+        fill = int(self.cost.operands[number].fill[0])
         if known.is_stored:
             layout = layouts.relay or layouts.block
             at = builder.load(value, layout, name, self.location)
-            return _Feed(self, at, layouts.windows, None, slot)
+            return _Feed(self, at, layouts.windows, zeroed, fill, slot)
         if value not in builder.placed:
             placed = builder.load_linear(value, name, self.location)
             builder.placed[value] = placed
@@ -158,13 +158,13 @@ class _GroupSteps:
         if layouts.relay is not None:
             at = self.relayout(at, layouts.relay, None)
         if layouts.windows:
-            return _Feed(self, at, layouts.windows, zeroed, slot)
+            return _Feed(self, at, layouts.windows, zeroed, fill, slot)
         if layouts.gathered is not None:
             rows = self.relayout(at, layouts.gathered, None)
             at = self._packed(rows, number, layouts.block)
         else:
             at = self.relayout(at, layouts.block, zeroed)
-        return _Feed(self, at, (), None, slot)
+        return _Feed(self, at, (), None, 0, slot)
 
     def window(self, feed: _Feed, step: int) -> Placed:
         """The part of an operand that one step needs, in the slot of the last one."""
@@ -178,11 +178,13 @@ class _GroupSteps:
             latency = machine.latency(machine.tiles - 1)
             exchange = max(0, exchange - latency - machine.exchange.phase_cycles)
         last_step = step == len(feed.windows) - 1
+        zeroed = feed.zeroed if last_step else None
         op = RelayoutOp(
             feed.source.value,
             self.group.name,
             layout,
-            zeroed=feed.zeroed if last_step else None,
+            zeroed=zeroed,
+            zero_cycles=0 if zeroed is None else feed.zero_cycles,
             slot=feed.slot,
             joined=joined,
             compute=estimate.copy,
@@ -361,6 +363,7 @@ class _Feed:
     source: Placed
     windows: tuple[Layout, ...]
     zeroed: int | None
+    zero_cycles: int
     slot: str
 
     def at(self, step: int) -> Placed:

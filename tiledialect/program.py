@@ -105,6 +105,23 @@ class Program:
         ]
         return max(uses, default=-1)
 
+    def is_link(self, position: int) -> bool:
+        """Whether a group's result rests as it is made: only the very next group reads
+        it, once, in the axes in which it was made. Others settle linear."""
+        group = self.groups[position]
+        value = group.result.value
+        if value in self.outputs or self.users(value) != [position + 1]:
+            return False
+        after = self.groups[position + 1]
+        uses = [operand for operand in after.operands if operand.value == value]
+        same = group.extents(group.result.axes) == after.extents(uses[0].axes)
+        return len(uses) == 1 and same
+
+    def is_linked(self, value: int) -> bool:
+        """Whether a value is the result of a group and a link."""
+        made = [i for i, g in enumerate(self.groups) if g.result.value == value]
+        return bool(made) and self.is_link(made[0])
+
     def computed_format(self, group: Group) -> str:
         """The number format in which a group's codelet leaves its result: a map's runs
         all stages, the others leave them for later."""

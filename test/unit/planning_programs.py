@@ -7,7 +7,13 @@ import random
 import numpy as np
 from tile_programs import parse
 
-from tiledialect.candidates import Candidates, all_grids, all_variants, candidates
+from tiledialect.candidates import (
+    Candidates,
+    all_grids,
+    all_variants,
+    candidates,
+    panel_depth,
+)
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 
@@ -18,7 +24,12 @@ FORMATS = ("f16", "f16", "f32", "f8E4M3FNUZ")
 def tables(program: Program, machine: Machine) -> list[list[Candidates]]:
     """Every candidate of every group."""
     return [
-        candidates(group, all_grids(program, group, machine), variants)
+        candidates(
+            group,
+            all_grids(program, group, machine),
+            variants,
+            panel_depth(program, group, machine),
+        )
         for group, variants in (
             (group, all_variants(program, group, machine)) for group in program.groups
         )

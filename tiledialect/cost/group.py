@@ -15,11 +15,15 @@ import numpy as np
 from tiledialect.candidates import (
     BLOCK,
     CUT,
+    DIRECT_STEPS,
+    IN_STEPS,
     LINEAR,
     PACK,
     PANEL,
     RELAY,
+    RELAY_STEPS,
     STORED,
+    STREAM,
     Candidates,
     grains,
     matrix_mode,
@@ -38,7 +42,7 @@ from tiledialect.codelets import (
 from tiledialect.cost.movement import Movement, movement, no_movement, stacked
 from tiledialect.cost.spec import Spec, block_extent, ceil_div
 from tiledialect.formats import format_named
-from tiledialect.group_layouts import RUN_BYTES, operand_order
+from tiledialect.group_layouts import DEPTH, RUN_BYTES, operand_order
 from tiledialect.layout import Factor
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Operand, Program
@@ -61,8 +65,11 @@ def sized(size: Ints) -> Ints:
 class OperandCost:
     """An operand's block, how many tiles share it, and how it comes there.
 
-    relay, gathered  what it passes on a RELAY or PACK path
+    block            what the codelet reads at once: a step's window where it comes in
+                     `steps`, the whole block elsewhere
+    relay, gathered  what it passes where it is spread, or packed
     fill             cycles to zero the padding of its block, 0 where there is none
+    joined           its steps' relayouts move in the phases of another operand's
     """
 
     path: int
@@ -71,10 +78,16 @@ class OperandCost:
     relay: Spec
     gathered: Spec
     fill: Ints
+    steps: int = 1
+    joined: bool = False
 
     @property
     def block_bytes(self) -> Ints:
         return sized(self.block.tile_bytes)
+
+    @property
+    def relay_bytes(self) -> Ints:
+        return sized(self.relay.tile_bytes)
 
 
 @dataclass(frozen=True)
@@ -127,17 +140,27 @@ class GroupCost:
         for operand in self.operands:
             if operand.path == STORED:
                 total = total + operand.block_bytes
+            if operand.path == STREAM:
+                total = total + operand.relay_bytes
+        return total
+
+    @property
+    def held_bytes(self) -> Ints:
+        """Bytes of operands that are live while the codelet runs, stored ones and what
+        windows are taken from directly not counted."""
+        total = 0 * self.compute
+        for operand in self.operands:
+            if operand.path != STORED:
+                total = total + operand.block_bytes
+            if operand.path == RELAY_STEPS:
+                total = total + operand.relay_bytes
         return total
 
     @property
     def transient_bytes(self) -> Ints:
         """Live bytes of the fullest step after the operands have arrived, resident
         ones and other values not counted."""
-        blocks = 0 * self.compute
-        for operand in self.operands:
-            if operand.path != STORED:
-                blocks = blocks + operand.block_bytes
-        steps = [blocks + self.computed_bytes]
+        steps = [self.held_bytes + self.computed_bytes]
         last = self.computed_bytes
         if self.splits:
             staging = sized(self.reduction.staging_bytes)
@@ -182,7 +205,9 @@ def group_cost(
         rest = summed.with_(order=order, element_bytes=width)
     return GroupCost(
         operands=operands,
-        compute=_compute_cycles(program, group, machine, blocks) + zero,
+        compute=_compute_cycles(program, group, machine, blocks)
+        + (table.variant.steps - 1) * _call_cycles(program, group, machine)
+        + zero,
         reduction=reduction,
         sum=sums,
         stages=_stage_cycles(machine, stages, summed, rest) + zero,
@@ -201,6 +226,8 @@ def arrival(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
     zero = operand.users * 0
     if operand.path == STORED:
         return Arrival(zero, zero, zero, zero)
+    if operand.path in IN_STEPS:
+        return _arrival_in_steps(machine, operand, source)
     if operand.path == RELAY:
         out = movement(machine, source, operand.relay, shared=False)
         back = movement(machine, operand.relay, operand.block, shared=True)
@@ -222,6 +249,37 @@ def arrival(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
         copy = copy + pack_cycles(machine, operand.block)
         extra = extra + sized(target.tile_bytes)
     return Arrival(exchange, copy, rows, extra)
+
+
+def _arrival_in_steps(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
+    """An operand that comes a window a step."""
+    zero = operand.users * 0
+    first = Arrival(zero, zero, zero, zero)
+    if operand.path == RELAY_STEPS:
+        out = movement(machine, source, operand.relay, shared=False)
+        staging = sized(out.staging_bytes)
+        first = Arrival(out.exchange, out.copy, out.row_bytes, staging)
+    if operand.path != DIRECT_STEPS:
+        source = operand.relay
+    alone = movement(machine, source, operand.block, shared=False)
+    many = movement(machine, source, operand.block, shared=True)
+    shared = operand.users > 1
+    exchange = np.where(shared, many.exchange, alone.exchange)
+    if operand.joined:
+        exchange = np.maximum(0, exchange - phase_start(machine))
+    copy = np.where(shared, many.copy, alone.copy)
+    rows = np.where(shared, many.row_bytes, alone.row_bytes)
+    return Arrival(
+        first.exchange + exchange * operand.steps,
+        first.compute + copy * operand.steps + operand.fill,
+        first.row_bytes + rows * operand.steps,
+        np.maximum(first.extra_bytes, sized(many.staging_bytes)) + zero,
+    )
+
+
+def phase_start(machine: Machine) -> int:
+    """Cycles that a phase takes besides its words."""
+    return machine.latency(machine.tiles - 1) + machine.exchange.phase_cycles
 
 
 def pack_cycles(machine: Machine, block: Spec) -> Ints:
@@ -275,19 +333,30 @@ def _operand_cost(
     width = program.values[operand.value].form.format.bytes
     order = operand_order(program, group, machine, position)
     block = _projected(group, blocks, operand, order, width)
+    steps = table.variant.steps
     others = [d for d in range(len(group.dims)) if d not in operand.axes]
     users = table.parts[:, others].prod(axis=1)
     path = table.variant.paths[position]
     fill = users * 0
     if group.family == "matmul" and path != STORED:
         fill = fill + _fill_cycles(program, group, machine, blocks, block)
+    comes = block
+    if path in IN_STEPS and steps > 1:
+        panel = matrix_mode(program, group, machine).k_block
+        window = ceil_div(ceil_div(blocks[DEPTH], panel), steps) * panel
+        extents = list(block.blocks)
+        extents[operand.axes.index(DEPTH)] = np.minimum(window, blocks[DEPTH])
+        comes = block.with_(blocks=tuple(extents))
+    before = table.variant.paths[:position]
     return OperandCost(
         path=path,
-        block=block,
+        block=comes,
         users=users,
         relay=block.with_(spread=users, spread_bytes=RUN_BYTES),
         gathered=block.with_(order=tuple(Factor(a) for a in range(len(block.shape)))),
         fill=fill,
+        steps=steps if path in IN_STEPS else 1,
+        joined=path in IN_STEPS and any(other in IN_STEPS for other in before),
     )
 
 
@@ -327,6 +396,13 @@ def _compute_cycles(
     if group.family == "reduce":
         return reduce_cycles(machine, first, kept, length)
     return map_cycles(machine, group.stages, kept, transposes(group))
+
+
+def _call_cycles(program: Program, group: Group, machine: Machine) -> int:
+    """What each further call of a matmul costs."""
+    if group.family != "matmul":
+        return 0
+    return matrix_mode(program, group, machine).call_cycles
 
 
 def tail_stages(group: Group) -> tuple[Stage, ...]:
@@ -372,7 +448,7 @@ def _summed_spec(
     order = computed.order
     if table.variant.order != PANEL:
         order = tuple(Factor(a) for a in range(len(computed.shape)))
-    return computed.with_(blocks=tuple(blocks), order=order)
+    return computed.with_(blocks=tuple(blocks), order=order, outer=computed.blocks)
 
 
 def _stage_cycles(

@@ -123,12 +123,14 @@ class Draft:
             buffer.use(len(self.steps))
         self.steps.append(Step(kind, name, estimate, location, list(makes)))
 
-    def join(self, estimate: int, make: Make, uses: Sequence[Buffer]) -> None:
-        """Let the last step do this too."""
+    def join(
+        self, estimate: int, make: Make, uses: Sequence[Buffer], *, back: int = 1
+    ) -> None:
+        """Let the last step, or the one so far `back`, do this too."""
         for buffer in uses:
-            buffer.use(len(self.steps) - 1)
-        self.steps[-1].estimate += estimate
-        self.steps[-1].makes.append(make)
+            buffer.use(len(self.steps) - back)
+        self.steps[-back].estimate += estimate
+        self.steps[-back].makes.append(make)
 
     def program(self, name: str) -> ProgramOp:
         """The operations of rung 4."""

@@ -72,7 +72,7 @@ def catalogue(program: Program, group: Group, machine: Machine) -> CatalogueOp:
         [f"parts.{dim.name}" for dim in group.dims],
         considered,
         {"same_block": considered - distinct, "tiles": distinct - len(grids)},
-        [(*v.paths, v.rest, v.order) for v in variants],
+        [(*v.paths, v.rest, v.order, v.steps) for v in variants],
         table_attribute(grids),
         location=group.location,
     )

@@ -282,14 +282,18 @@ class _Lowering:
             return
         tiles = TileSet.of(padded.tiles)
         place = location_of(op)
-        self.draft.step(
-            "compute",
-            f"{made.name} padding",
-            cycles,
-            place,
-            [lambda: FillOp(made.value, tiles, layout, axis=axis, location=place)],
-            [made],
-        )
+        name = f"{made.name} padding"
+
+        def make() -> Operation:
+            return FillOp(made.value, tiles, layout, axis=axis, location=place)
+
+        joined = isinstance(op, RelayoutOp) and op.joined is not None
+        before = self.draft.steps[-2] if joined else None
+        if before is not None and before.name.endswith("padding"):
+            # the relayout that this one joins has had its own padding zeroed
+            self.draft.join(cycles, make, [made], back=2)
+        else:
+            self.draft.step("compute", name, cycles, place, [make], [made])
 
     def zero_for_user(self, op: ComputeOp | ReduceOp, made: Buffer) -> None:
         """Zeros in the padding of a result that its user reads where it lies: before

@@ -23,7 +23,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tiledialect.candidates import Candidates, Variant, candidates
+from tiledialect.candidates import Candidates, Variant, candidates, panel_depth
 from tiledialect.diagnostics import Infeasible, Usage, fail
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.module_attributes import (
@@ -83,7 +83,9 @@ def read_catalogues(module: ModuleOp, program: Program) -> list[CatalogueOp]:
     return found
 
 
-def read_candidates(program: Program, op: CatalogueOp, index: int) -> list[Candidates]:
+def read_candidates(
+    program: Program, machine: Machine, op: CatalogueOp, index: int
+) -> list[Candidates]:
     """The candidates that a catalogue lists."""
     import numpy as np
 
@@ -100,10 +102,10 @@ def read_candidates(program: Program, op: CatalogueOp, index: int) -> list[Candi
     variants: list[Variant] = []
     for attribute in op.variants:
         numbers = attribute.get_values()
-        if len(numbers) != len(group.operands) + 2:
+        if len(numbers) != len(group.operands) + 3:
             fail(op, f"a variant has {len(numbers)} numbers")
-        variants.append(Variant(tuple(numbers[:-2]), numbers[-2], numbers[-1]))
-    return candidates(group, grids, variants)
+        variants.append(Variant(tuple(numbers[:-3]), *numbers[-3:]))
+    return candidates(group, grids, variants, panel_depth(program, group, machine))
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class SearchPlanPass(ModulePass):
         program = read_program(op, machine)
         catalogues = read_catalogues(op, program)
         tables = [
-            read_candidates(program, catalogue, index)
+            read_candidates(program, machine, catalogue, index)
             for index, catalogue in enumerate(catalogues)
         ]
         outcome = search(make_problem(program, machine, tables), budget, self.plans)

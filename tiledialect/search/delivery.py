@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.candidates import PACK, STORED
+from tiledialect.candidates import DIRECT_STEPS, PACK, STORED, STREAM
 from tiledialect.cost.group import (
     Arrival,
     OperandCost,
@@ -45,17 +45,22 @@ def delivered(
     """Candidates `rows` of a variant, the link's operand resting as `source` says (a
     row each)."""
     total = np.zeros(len(rows), dtype=np.int64)
-    controls, live = total, total
+    controls, live, lasting = total, total, total
     ways: list[tuple[Arrival, Ints, Ints]] = []
     for number, operand in enumerate(variant.cost.operands):
         if operand.path == STORED:
             continue
         linked = number == stage.link
-        spec = source if linked else stage.linear[number]
+        spec = source if linked else stage.linear.get(number)
+        stored = operand.path == STREAM
+        if stored:
+            spec = operand_rows(operand, rows).relay
         assert spec is not None
         here = operand_rows(operand, rows)
         way = arrival(machine, here, spec)
         held = sized(spec.tile_bytes) * (linked or number in stage.dying)
+        if operand.path == DIRECT_STEPS:
+            lasting = lasting + held
         in_place = same_place(spec, here.block) & (here.users == 1)
         block = np.where(in_place, 0, here.block_bytes)
         ways.append((way, held, block))
@@ -65,7 +70,18 @@ def delivered(
         done = sum((w[2] for w in ways[:number]), np.zeros_like(total))
         waiting = sum((w[1] for w in ways[number:]), np.zeros_like(total))
         live = np.maximum(live, done + waiting + way.extra_bytes + block)
+    if table_steps(variant) > 1:
+        # what windows are taken from lasts as long as the codelet runs
+        cost = variant.cost
+        running = cost.held_bytes[rows] + cost.computed_bytes[rows] + lasting
+        extra = sum((w[0].extra_bytes for w in ways), np.zeros_like(total))
+        live = np.maximum(live, running + extra)
     return Delivered(total, controls, live)
+
+
+def table_steps(variant: Priced) -> int:
+    """Steps in time of a variant's codelet."""
+    return variant.table.variant.steps
 
 
 def least_cycles(machine: Machine, stage: Stage, variant: Priced) -> Ints:
@@ -78,17 +94,23 @@ def least_cycles(machine: Machine, stage: Stage, variant: Priced) -> Ints:
     least = least + operand.fill
     if operand.path == PACK:
         least = least + pack_cycles(machine, operand.block)
-    exchange = least_exchange(machine, operand.block)
+    exchange = least_exchange(machine, operand.block) * operand.steps
+    if operand.joined:
+        exchange = exchange * 0
     return least + np.where(operand.users > 1, exchange, 0)
 
 
 def spec_rows(spec: Spec, rows: Ints) -> Spec:
     """A spec's rows; arrays of one row stand for all."""
-    blocks = tuple(b[rows] if len(b) > 1 else b for b in spec.blocks)
-    spread = spec.spread
-    if spread is not None and len(spread) > 1:
-        spread = spread[rows]
-    return spec.with_(blocks=blocks, spread=spread)
+
+    def some(values: tuple[Ints, ...]) -> tuple[Ints, ...]:
+        return tuple(v[rows] if len(v) > 1 else v for v in values)
+
+    return spec.with_(
+        blocks=some(spec.blocks),
+        outer=None if spec.outer is None else some(spec.outer),
+        spread=None if spec.spread is None else some((spec.spread,))[0],
+    )
 
 
 def operand_rows(operand: OperandCost, rows: Ints) -> OperandCost:
@@ -100,4 +122,6 @@ def operand_rows(operand: OperandCost, rows: Ints) -> OperandCost:
         spec_rows(operand.relay, rows),
         spec_rows(operand.gathered, rows),
         operand.fill[rows] if len(operand.fill) > 1 else operand.fill,
+        operand.steps,
+        operand.joined,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.candidates import RELAY, STORED
+from tiledialect.candidates import SPREAD, STORED, Variant
 from tiledialect.cost.spec import Spec
 from tiledialect.search.delivery import Delivered, delivered, least_cycles, spec_rows
 from tiledialect.search.fronts import classes, undominated
@@ -128,33 +128,39 @@ def _entry_columns(stage: Stage) -> list[Ints]:
     """What tells operands' arrivals apart: ways, blocks, and tiles that share them."""
     columns: list[list[Ints]] = []
     for variant in stage.variants:
-        mine = [np.array([_first_with(stage, variant.table.variant.paths)])]
+        mine = [np.array([_first_like(stage, variant.table.variant)])]
         for operand in variant.cost.operands:
-            if operand.path != STORED:
-                mine += [np.asarray(block) for block in operand.block.blocks]
-                by_count = operand.path == RELAY
-                shared = operand.users if by_count else np.minimum(operand.users, 2)
-                mine.append(shared)
+            here = operand.path != STORED
+            mine += [np.asarray(block) * here for block in operand.block.blocks]
+            by_count = operand.path in SPREAD
+            shared = operand.users if by_count else np.minimum(operand.users, 2)
+            mine.append(shared * here)
         columns.append(mine)
     return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
 
 
-def _first_with(stage: Stage, paths: tuple[int, ...]) -> int:
-    return [v.table.variant.paths for v in stage.variants].index(paths)
+def _first_like(stage: Stage, variant: Variant) -> int:
+    """The first variant whose operands come in the same ways and steps."""
+    kinds = [(v.table.variant.paths, v.table.variant.steps) for v in stage.variants]
+    return kinds.index((variant.paths, variant.steps))
 
 
 def _rest_columns(stage: Stage) -> list[Ints]:
     """What tells resting results apart: kind and order of the layout, and blocks."""
     kinds = [_kind(v.cost.rest) for v in stage.variants]
     columns = [
-        [np.array([kinds.index(kind)]), *v.cost.rest.blocks]
+        [np.array([kinds.index(kind)]), *v.cost.rest.blocks, *_outer(v.cost.rest)]
         for v, kind in zip(stage.variants, kinds, strict=True)
     ]
     return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
 
 
+def _outer(spec: Spec) -> tuple[Ints, ...]:
+    return spec.blocks if spec.outer is None else spec.outer
+
+
 def _kind(spec: Spec) -> object:
-    return spec.order, spec.element_bytes, spec.linear, spec.spread is None
+    return spec.order, spec.element_bytes, spec.linear, spec.outer is None
 
 
 def _given(problem: Problem, stage: Stage, variant: Ints, row: Ints) -> Delivered:

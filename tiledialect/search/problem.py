@@ -118,23 +118,11 @@ def make_problem(
     return Problem(program, machine, stages, code, interface)
 
 
-def is_link(program: Program, position: int) -> bool:
-    """Whether the result of the group rests as it is for the next group alone."""
-    group = program.groups[position]
-    value = group.result.value
-    if value in program.outputs or program.users(value) != [position + 1]:
-        return False
-    after = program.groups[position + 1]
-    uses = [operand for operand in after.operands if operand.value == value]
-    same = group.extents(group.result.axes) == after.extents(uses[0].axes)
-    return len(uses) == 1 and same
-
-
 def _stage(
     program: Program, machine: Machine, position: int, table: list[Candidates]
 ) -> Stage:
     group = program.groups[position]
-    linked = position > 0 and is_link(program, position - 1)
+    linked = position > 0 and program.is_link(position - 1)
     before = program.groups[position - 1].result.value if linked else -1
     link = -1
     linear: dict[int, Spec] = {}
@@ -151,7 +139,7 @@ def _stage(
         for number in linear
         if program.last_use(group.operands[number].value) == position
     )
-    settles = not is_link(program, position)
+    settles = not program.is_link(position)
     variants = tuple(_priced(program, group, machine, some, settles) for some in table)
     consumed = {group.operands[number].value for number in dying}
     others = sum(
@@ -193,7 +181,7 @@ def _alive(program: Program, position: int) -> list[int]:
             continue  # counted with the interface
         made = _made_by(program, index)
         if value.kind == "input" or (
-            0 <= made < position and not is_link(program, made)
+            0 <= made < position and not program.is_link(made)
         ):
             alive.append(index)
     return alive
