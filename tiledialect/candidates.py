@@ -245,7 +245,7 @@ def result_choices(
 
 def _distinct(group: Group, some: Candidates, panel: int) -> NDArray[np.bool_]:
     """Drop rows that say the same as another: a relay of an operand that no other tile
-    uses, and a cut along an axis of one element."""
+    uses, and a cut along an axis of one element, but for one axis of a scalar."""
     import numpy as np
 
     keep = np.ones(len(some), dtype=np.bool_)
@@ -260,9 +260,12 @@ def _distinct(group: Group, some: Candidates, panel: int) -> NDArray[np.bool_]:
         mine = -(-panels // some.parts[:, split])
         window = np.maximum(1, -(-mine // steps))
         keep &= -(-mine // window) == steps
-    rest = some.variant.rest
-    if rest >= CUT and group.dims[group.result.axes[rest - CUT]].extent <= 1:
-        keep[:] = False
+    if some.variant.rest >= CUT:
+        extents = group.extents(group.result.axes)
+        axis = some.variant.rest - CUT
+        # a result of one element has to be cut somewhere too: one tile gets it
+        only = axis == len(extents) - 1 and max(extents) <= 1
+        keep &= extents[axis] > 1 or only
     return keep
 
 
