@@ -64,10 +64,13 @@ def array(value: Any, bind: Bind) -> NDArray[Any]:
         fields = cast("dict[str, Any]", value)
         data = fields["data"] if "data" in fields else fields["fill"]
     format = FORMATS[bind.element]
-    numbers = np.array(data, np.int64 if format.is_integer else np.float64)
+    numbers = np.array(data, format.dtype if format.is_integer else np.float64)
     if not numbers.size:
         numbers = np.zeros(bind.shape, numbers.dtype)
-    return encode(np.broadcast_to(numbers, bind.shape), format, bind.scale)
+    whole = np.broadcast_to(numbers, bind.shape)
+    if format.is_integer:
+        return encode(whole.astype(np.int64), format, bind.scale)
+    return encode(whole.astype(np.float64), format, bind.scale)
 
 
 TOO_LARGE = [("072", "mini4")]
