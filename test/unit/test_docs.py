@@ -9,11 +9,16 @@ same form breaks no document.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +29,17 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+SHELL = re.compile(r"[|&;<>$]")
 CUT = "…"
+
+
+def scripts() -> dict[str, str]:
+    """The commands of the project: module and function by name."""
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return project["project"]["scripts"]
+
+
+TOOLS = scripts()
 
 
 @dataclass(frozen=True)
@@ -81,25 +96,49 @@ def missing_line(shown: str, printed: str) -> str | None:
 
 
 def run_block(block: Block, folder: Path) -> str:
-    """All that a block of commands prints; it must end with 0."""
-    scripts = str(Path(sys.executable).parent)
-    paths = os.pathsep.join([scripts, os.environ["PATH"]])
+    """All that a block of commands prints; each must end with 0."""
+    lines = [block.text] if "<<" in block.text else block.text.splitlines()
+    printed = ""
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        alone = SHELL.search(line) is None and words[:1] != [] and words[0] in TOOLS
+        code, out = run_here(words) if alone else run_in_shell(line, folder)
+        assert code == 0, f"line {block.line}: {line}: {out}"
+        printed += out
+    return printed
+
+
+def run_here(words: list[str]) -> tuple[int, str]:
+    """A command of ours in this process, in its current folder."""
+    module, _, name = TOOLS[words[0]].partition(":")
+    main: Callable[[list[str]], int] = getattr(importlib.import_module(module), name)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(words[1:])
+    return code, printed.getvalue()
+
+
+def run_in_shell(text: str, folder: Path) -> tuple[int, str]:
+    binaries = str(Path(sys.executable).parent)
     done = subprocess.run(
-        ["bash", "-eu", "-c", block.text],
+        ["bash", "-eu", "-c", text],
         cwd=folder,
-        env={**os.environ, "PATH": paths},
+        env={**os.environ, "PATH": os.pathsep.join([binaries, os.environ["PATH"]])},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"line {block.line}: {done.stdout}"
-    return done.stdout
+    return done.returncode, done.stdout
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_commands_run_and_print_what_is_shown(path: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("deep_recursion")
+def test_commands_run_and_print_what_is_shown(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     printed: str | None = None
     for block in blocks_of(path.read_text()):
         if block.runs:
@@ -127,11 +166,6 @@ def test_files_that_a_document_names_are_there(path: Path) -> None:
             assert list(ROOT.glob(name.rstrip("/"))), f"{name} is not there"
 
 
-def scripts() -> dict[str, str]:
-    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return project["project"]["scripts"]
-
-
 def table_commands() -> list[str]:
     """The first column of the README's table of commands."""
     section = (ROOT / "README.md").read_text().split("## Commands")[1].split("\n## ")[0]
@@ -146,11 +180,11 @@ def test_commands_of_the_table_exist() -> None:
         if words[:2] == ["python", "-m"]:
             assert (ROOT / f"{words[2].replace('.', '/')}.py").is_file(), command
         else:
-            assert words[0] in scripts(), command
+            assert words[0] in TOOLS, command
 
 
 def test_every_command_is_in_the_table() -> None:
-    assert set(scripts()) <= {command.split()[0] for command in table_commands()}
+    assert set(TOOLS) <= {command.split()[0] for command in table_commands()}
 
 
 def test_options_of_the_table_are_options(tmp_path: Path) -> None:
@@ -159,7 +193,9 @@ def test_options_of_the_table_are_options(tmp_path: Path) -> None:
         match = re.match(r"\| `(tile-\w+)", row)
         if match is None:
             continue
-        text = run_block(Block(("sh",), f"{match[1]} --help", 0), tmp_path)
+        module, _, name = TOOLS[match[1]].partition(":")
+        code = f"import {module} as tool; tool.{name}(['--help'])"
+        _, text = run_in_shell(f'python -c "{code}"', tmp_path)
         known = set(re.findall(r"(?<!\S)--?[\w-]+", text.replace(",", " ")))
         options = set(re.findall(r"`(--?[a-z][\w-]*)", row))
         assert options <= known, f"{match[1]}: {options - known}"
