@@ -142,7 +142,8 @@ def _blocks_met(region: Spec, other: Spec, axis: int) -> Ints:
         if spec.outer is not None:  # where an outer block ends, inner ones start anew
             met = met + segments(block, spec.outer[axis], extent) - 1
             if spec is region:
-                met = met + (spec.outer[axis] % other.blocks[axis] != 0)
+                inner = np.maximum(other.blocks[axis], 1)
+                met = met + (spec.outer[axis] % inner != 0)
     return np.minimum(met, np.maximum(region.extents[axis], 1))
 
 
