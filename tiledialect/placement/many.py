@@ -18,9 +18,9 @@ from tiledialect.placement.problem import Ints
 from tiledialect.placement.range import rating, settled
 from tiledialect.placement.sweep import BORN, DIES, Sweep
 
-ORDER_WORK = 1_500_000_000  # boxes looked at in the first sweeps
-MEND_WORK = 400_000_000  # boxes looked at while mending
-FEWEST_ORDERS = 3
+ORDER_WORK = 800_000_000  # boxes looked at in the first sweeps
+MEND_WORK = 300_000_000  # boxes looked at while mending
+FEWEST_ORDERS = 2
 
 
 def place_many(

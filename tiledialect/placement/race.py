@@ -32,7 +32,7 @@ from tiledialect.placement.search import (
 from tiledialect.placement.tables import fresh, make_space, step_widths
 
 FIRST_LIMIT, GROWTH = 4096, 8
-BOXES_A_NODE = 400  # problems above this size get fewer nodes for one effort
+BOXES_A_NODE = 300  # problems above this size get fewer nodes for one effort
 
 
 def race(

@@ -28,7 +28,7 @@ from tiledialect.placement.problem import (
 )
 from tiledialect.placement.refuse import Refusal, refuse
 
-DEFAULT_EFFORT = 400_000  # search nodes
+DEFAULT_EFFORT = 300_000  # search nodes
 
 
 def place(

@@ -119,18 +119,18 @@ def _read(path: Path, capacity: int, alignment: int) -> Table:
 def _report(options: argparse.Namespace, table: Table, placement: Placement) -> int:
     """Prints and writes what was found."""
     placed = placement.status in ("minimal", "fits")
-    try:
-        if options.json is not None:
-            write_atomically(
-                options.json, _json(options.capacity, table, placement).encode()
-            )
-        if options.output is not None and placed:
-            write_atomically(
-                options.output, write_problem(table.problem, placement).encode()
-            )
-    except OSError as error:
-        name = str(error.filename or options.output)
-        return _complain(Path(name), 1, 1, f"not written: {error.strerror}", BAD_INPUT)
+    outputs: list[tuple[Path | None, str]] = [
+        (options.json, _json(options.capacity, table, placement))
+    ]
+    if placed:
+        outputs.append((options.output, write_problem(table.problem, placement)))
+    for path, text in outputs:
+        try:
+            if path is not None:
+                write_atomically(path, text.encode())
+        except OSError as error:
+            reason = f"not written: {error.strerror}"
+            return _complain(path or Path(), 1, 1, reason, BAD_INPUT)
     code = EXIT_CODES[placement.status]
     if not placed:
         line = _line(table.lines, placement.buffers)
