@@ -1,0 +1,274 @@
+"""Machine files: every field changes some result, and wrong ones are refused."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from ladder import package_bytes, parse, run_passes
+from machine_programs import CASTS, MAPS, MLP, PRODUCTS
+
+from tiledialect.diagnostics import TileError
+from tiledialect.machine import Machine, MachineError, machine_names
+from tiledialect.reference import default_arguments
+from tiledialect.runtime.package import Package, from_bytes
+from tiledialect.runtime.simulator import Simulator
+from tiledialect.tools.settings import fields_attribute
+
+Path_ = tuple[str | int, ...]
+Fields = dict[str, Any]
+
+PROGRAMS = (MLP, CASTS, PRODUCTS, MAPS)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one can see of a program on a machine; `refusal` where it does not run."""
+
+    refusal: str = ""
+    cycles: tuple[int, ...] = ()
+    microseconds: float = 0.0
+    bytes: tuple[int, ...] = ()
+    outputs: tuple[bytes, ...] = ()
+    planned: tuple[object, ...] = ()
+
+
+def compiled_on(program: int, fields: Fields, budget: str) -> Package:
+    """The package of a program, planned for a machine."""
+    module = parse(PROGRAMS[program])
+    module.attributes["tile.machine"] = fields_attribute(fields)
+    return from_bytes(package_bytes(run_passes(module, budget)))
+
+
+@cache
+def base_package(program: int) -> Package:
+    return compiled_on(program, base_fields(), "default")
+
+
+def simulated(package: Package, fields: Fields) -> Result:
+    """The same package on a machine that it may not be made for."""
+    try:
+        machine = Machine.from_fields(copy.deepcopy(fields))
+        arguments = default_arguments(parse(package.source), 0)
+        run = Simulator(replace(package, machine=fields)).run(arguments)
+    except TileError as error:
+        return Result(refusal=str(error))
+    return Result(
+        cycles=tuple(step.cycles for step in run.steps),
+        microseconds=run.cycles / machine.clock_ghz,
+        bytes=(run.peak_tile_bytes, run.placed_bytes),
+        outputs=tuple(array.tobytes() for array in run.outputs.values()),
+    )
+
+
+def planned(program: int, fields: Fields, budget: str) -> Result:
+    """What the compiler makes for a machine, but for the machine's own fields."""
+    try:
+        package = compiled_on(program, fields, budget)
+    except TileError as error:
+        return Result(refusal=str(error))
+    places = tuple((b.name, b.address, b.bytes) for b in package.buffers)
+    steps = tuple((step.name, step.estimate) for step in package.steps)
+    support = package.support
+    return Result(planned=(package.budget, package.footprint, support, places, steps))
+
+
+def base_fields() -> Fields:
+    return dict(copy.deepcopy(Machine.load("mini16").fields))
+
+
+def leaves(value: object, path: Path_ = ()) -> Iterator[Path_]:
+    """The path of every number, string and flag."""
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, object]", value).items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for position, inner in enumerate(cast("Sequence[object]", value)):
+            yield from leaves(inner, (*path, position))
+    else:
+        yield path
+
+
+def at(fields: Fields, path: Path_) -> Any:
+    value: Any = fields
+    for key in path:
+        value = value[key]
+    return value
+
+
+def others(path: Path_, value: Any) -> Sequence[Any]:
+    """Values to try in place of one."""
+    if isinstance(value, bool):
+        return (not value,)
+    if isinstance(value, str):
+        return ("nan",) if path == ("formats", "f8_overflow") else ("f64",)
+    if isinstance(value, float):
+        return (value * 2,)
+    return (2 * value + 1, value // 2, value + 1, 3, 1)
+
+
+def with_value(path: Path_, value: Any) -> Fields:
+    """mini16 with another value; the memory grows with its regions."""
+    fields = base_fields()
+    at(fields, path[:-1])[path[-1]] = value
+    if path[:2] == ("memory", "regions") and path[-1] == "bytes":
+        fields["memory"]["bytes"] += value - at(base_fields(), path)
+    if path == ("memory", "bytes"):
+        fields["memory"]["regions"][-1]["bytes"] += value - at(base_fields(), path)
+    return fields
+
+
+def variations(path: Path_) -> list[Fields]:
+    """Valid machines that differ from mini16 in one field."""
+    found: list[Fields] = []
+    for value in others(path, at(base_fields(), path)):
+        fields = with_value(path, value)
+        try:
+            Machine.from_fields(copy.deepcopy(fields))
+        except MachineError:
+            continue
+        found.append(fields)
+    return found
+
+
+def plain(fields: Fields) -> Fields:
+    """The machine as it is."""
+    return fields
+
+
+def swapped(fields: Fields) -> Fields:
+    """The other region is interleaved."""
+    changed = copy.deepcopy(fields)
+    for region in changed["memory"]["regions"]:
+        region["interleaved"] = not region["interleaved"]
+    return changed
+
+
+def moved_edge(fields: Fields) -> Fields:
+    """The first region takes most of the second."""
+    changed = copy.deepcopy(fields)
+    first, second = changed["memory"]["regions"]
+    first["bytes"], second["bytes"] = 65536 - 4096, 4096
+    return changed
+
+
+def much_support(fields: Fields) -> Fields:
+    """More support than the first region holds."""
+    changed = copy.deepcopy(fields)
+    changed["memory"]["support_bytes"] = 30000
+    return changed
+
+
+Situation = Callable[[Fields], Fields]
+RUN_SITUATIONS: tuple[Situation, ...] = (plain, swapped, moved_edge)
+PLAN_SITUATIONS: tuple[Situation, ...] = (plain, much_support)
+FIRST_PROGRAM = {"map": 3, "reduce": 3, "sum": 2, "copy": 1, "formats": 1}
+
+
+def programs(path: Path_) -> list[int]:
+    """All programs, the likeliest to show a change first."""
+    first = FIRST_PROGRAM.get(str(path[0]), 0)
+    return [first, *(p for p in range(len(PROGRAMS)) if p != first)]
+
+
+def changes_a_run(path: Path_) -> bool:
+    """Whether a package runs otherwise on a machine that differs in this field."""
+    return any(
+        simulated(base_package(program), situation(fields))
+        != simulated_on_base(program, situation)
+        for situation in RUN_SITUATIONS
+        for program in programs(path)
+        for fields in variations(path)
+    )
+
+
+def changes_a_plan(path: Path_) -> bool:
+    """Whether the compiler plans otherwise for a machine that differs in this field."""
+    return any(
+        planned(program, situation(fields), budget)
+        != planned_for_base(program, budget, situation)
+        for situation in PLAN_SITUATIONS
+        for program in programs(path)
+        for budget in ("1KiB", "default")
+        for fields in variations(path)
+    )
+
+
+def is_idle(path: Path_) -> bool:
+    """Whether a field may have another value, and none changes anything."""
+    return bool(variations(path)) and not (changes_a_run(path) or changes_a_plan(path))
+
+
+@cache
+def simulated_on_base(program: int, situation: Situation) -> Result:
+    return simulated(base_package(program), situation(base_fields()))
+
+
+@cache
+def planned_for_base(program: int, budget: str, situation: Situation) -> Result:
+    return planned(program, situation(base_fields()), budget)
+
+
+SECTIONS = tuple(sorted({str(path[0]) for path in leaves(base_fields())}))
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_field_changes_some_result(section: str) -> None:
+    paths = [path for path in leaves(base_fields()) if path[0] == section]
+    idle = [path for path in paths if is_idle(path)]
+    assert not idle
+
+
+def test_the_walk_sees_every_field() -> None:
+    paths = list(leaves(base_fields()))
+    assert len(paths) > 170
+    assert ("memory", "regions", 1, "interleaved") in paths
+    assert ("matrix", 3, "call_cycles") in paths
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_machines_that_come_along_are_valid(name: str) -> None:
+    machine = Machine.load(name)
+    assert machine.name == name
+    assert machine.memory.support_bytes < machine.max_bytes
+
+
+BAD_FILES = {
+    "tiles = 3": "lacks the field",
+    'base = "mini4"\ntiles = 0': "machine.tiles must be 1 to 2046, is 0",
+    'base = "mini4"\ntiles = "four"': "machine.tiles must be of kind int, is 'four'",
+    'base = "mini4"\ntils = 3': "no field 'tils'; did you mean 'tiles'?",
+    'base = "mini5"': "no machine is called 'mini5'; did you mean mini4",
+    'base = "mini4"\n[memory]\nbytes = 5': "machine.memory.bytes is 5",
+    'base = "mini4"\n[memory]\nsupport_bytes = 99999': "more than the 16256 bytes",
+    'base = "mini4"\n[exchange]\nword_bytes = 8': "word_bytes must be 4",
+    'base = "mini4"\n[exchange]\nrow_tiles = 0': "row_tiles must be at least 1, is 0",
+    'base = "mini4"\nmatrix = 3': "machine.matrix must be a list",
+    "base = 3": "'base' must name a machine",
+    "this is no toml": "machine file",
+    'base = "mini4"\nsum = []': "machine.sum lacks the row of format 'f32'",
+    'base = "mini4"\nmap = []': "row of function 'cast' and format 'any'",
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
+def test_a_bad_machine_file_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(MachineError) as caught:
+        Machine.load(str(path))
+    message = str(caught.value)
+    assert BAD_FILES[text] in message
+    assert "\n" not in message
+
+
+def test_a_machine_file_that_leads_back_to_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "loop.toml"
+    path.write_text(f'base = "{path}"')
+    with pytest.raises(MachineError, match="not lead back to itself"):
+        Machine.load(str(path))
