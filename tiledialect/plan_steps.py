@@ -19,11 +19,17 @@ from tiledialect.codelets import Stage
 from tiledialect.cost.group import (
     GroupCost,
     group_cost,
-    pack_cycles,
     tail_stages,
 )
+from tiledialect.cost.operand import pack_cycles
 from tiledialect.cost.steps import StepEstimate, layout_spec, relayout_estimate
-from tiledialect.dialects.plan import ComputeOp, LoadOp, ReduceOp, RelayoutOp, ViewOp
+from tiledialect.dialects.plan_step_ops import (
+    ComputeOp,
+    LoadOp,
+    ReduceOp,
+    RelayoutOp,
+    ViewOp,
+)
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile_types import TensorForm
 from tiledialect.formats import format_named

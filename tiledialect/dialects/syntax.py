@@ -10,7 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import (
+    I64,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -40,6 +47,11 @@ def carried_location(op: Operation) -> str | None:
     """The place on rung 1 that an operation carries, if it does."""
     place = op.properties.get(LOCATION_PROPERTY)
     return place.data if isinstance(place, StringAttr) else None
+
+
+def names_attribute(names: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """A list of names."""
+    return ArrayAttr([StringAttr(name) for name in names])
 
 
 def optional_text(text: str | None) -> StringAttr | None:
