@@ -80,7 +80,13 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
 
 def test_an_interrupt_ends_in_one_line() -> None:
     pipe = subprocess.PIPE
-    with subprocess.Popen(COMMAND, stdin=pipe, stderr=pipe) as run:
+    # a shell's background jobs, and so their children, ignore SIGINT
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run = subprocess.Popen(COMMAND, stdin=pipe, stderr=pipe)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with run:
         assert run.stderr is not None
         wait_until_reading(run.pid)
         run.send_signal(signal.SIGINT)
