@@ -31,7 +31,7 @@ LAYOUTS = {
 DATA = {"codelets", "rows", *LAYOUTS}
 """The plain data that all rungs share."""
 
-PLANNING = {"program", "candidates", "group_layouts", "cost", "search"}
+PLANNING = {"dimensions", "program", "candidates", "group_layouts", "cost", "search"}
 """What a program could be, what that costs, and which is best."""
 
 SEES: dict[str, set[str]] = {
@@ -56,12 +56,17 @@ SEES: dict[str, set[str]] = {
     "schedule": {"machine", *PLAIN},
     "dialects": {"machine", *DATA, *PLAIN},
     "text": {"diagnostics", "dialects"},
-    "program": {"machine", "dialects", *DATA, *PLAIN},
+    "dimensions": {"dialects"},
+    "program": {"machine", "dialects", "dimensions", *DATA, *PLAIN},
     "candidates": {"machine", "program", *DATA, *PLAIN},
     "group_layouts": {"machine", "program", "candidates", *DATA, *PLAIN},
     "cost": {"machine", *PLANNING - {"cost", "search"}, *DATA, *PLAIN},
     "search": {"machine", *PLANNING - {"search"}, *DATA, *PLAIN},
+    "plan_steps": {"machine", "dialects", *PLANNING, *DATA, *PLAIN},
+    "lowering": {"machine", "dialects", *DATA, *PLAIN},
     "passes": {
+        "lowering",
+        "plan_steps",
         "machine",
         "dialects",
         "placement",
