@@ -151,3 +151,69 @@ def test_answers_do_not_depend_on_the_run() -> None:
     one, two = (place(problem, minimise=True, effort=3000) for _ in range(2))
     assert one.addresses.tolist() == two.addresses.tolist()
     assert (one.status, one.effort, one.reason) == (two.status, two.effort, two.reason)
+
+
+# Name, bytes, first step, end step, whether it must lie in interleaved memory: two
+# matmuls, each with its partial results, the stack that they are summed from, the sum.
+TWO_MATMULS = (
+    ("x", 1144, 0, 1, False),
+    ("left", 52704, 0, 2, False),
+    ("w1", 27648, 0, 12, True),
+    ("partial", 35136, 1, 4, True),
+    ("stack", 26496, 2, 4, False),
+    ("sum", 8832, 3, 5, False),
+    ("gelu", 4416, 4, 7, False),
+    ("left2", 77760, 5, 8, False),
+    ("w2", 30720, 0, 12, True),
+    ("partial2", 20736, 7, 10, True),
+    ("stack2", 18432, 8, 10, False),
+    ("sum2", 2304, 9, 12, False),
+    ("y", 2288, 10, 12, False),
+)
+
+
+def two_matmuls() -> Problem:
+    """Two split matmuls on a tile of the C600: elements of 16 KiB below 212,992 bytes
+    and of 32 KiB above, where the matrix unit's second operand and result lie."""
+    count = len(TWO_MATMULS)
+    interleaved = np.array([row[4] for row in TWO_MATMULS])
+    problem = plain_problem(
+        tuple(row[0] for row in TWO_MATMULS),
+        np.array([row[1] for row in TWO_MATMULS], np.int64),
+        tuple(((row[2], row[3]),) for row in TWO_MATMULS),
+        637_872,
+        objective="footprint",
+    )
+    pairs = [(0, 1), (1, 3), (3, 4), (5, 6), (6, 7), (7, 9), (9, 10), (11, 12)]
+    edges = [*range(0, 212_992, 16_384), *range(212_992, 638_977, 32_768)]
+    return replace(
+        problem,
+        align=np.where(interleaved, 16, 8),
+        low=np.where(interleaved, 212_992, 85_724),
+        classes=np.ones((count, 1), np.bool_),
+        apart=np.array(pairs),
+        element_edges=np.array(edges),
+    )
+
+
+@pytest.mark.parametrize("minimise", [True, False])
+def test_two_matmuls_lie_in_as_many_bytes_as_are_alive(minimise: bool) -> None:
+    """Element pairs push buffers apart, and holes cost nothing."""
+    problem = two_matmuls()
+    answer = place(problem, minimise=minimise)
+    assert faults(problem, answer.addresses.tolist()) == []
+    assert answer.live_peak == 156_864
+    assert answer.footprint <= 1.01 * answer.live_peak
+
+
+def test_a_footprint_limit_that_only_elements_forbid_is_not_called_impossible() -> None:
+    """Too large to be proven: the answer says what was found and what is needed."""
+    problem = two_matmuls()
+    wide = replace(problem, low=np.full(len(problem.names), 212_992))
+    least = place(wide, minimise=True)
+    assert least.footprint > least.live_peak
+    answer = place(
+        replace(wide, footprint_limit=least.live_peak), minimise=False, effort=500
+    )
+    assert answer.status == "stopped"
+    assert f"at least {least.live_peak} is needed" in answer.reason

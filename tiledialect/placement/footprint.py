@@ -13,16 +13,19 @@ another order, kept when nothing gets worse. Effort counts boxes put in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tiledialect.placement.boxes import Boxes
+from tiledialect.placement.exact import Exact
 from tiledialect.placement.first_fit import Room, partners_of
-from tiledialect.placement.problem import Bools, Ints
+from tiledialect.placement.problem import Ints
 
-Lean = Literal["low", "high", "sides"]  # which of two equally good places
+Lean = Callable[[int, Ints], Ints]  # a box and equally good places: least goes first
+
+STARTS = 3  # fills that are worked on
 
 
 @dataclass
@@ -33,12 +36,20 @@ class Best:
     address: Ints | None = None
     footprint: int = -1
     moves: int = 0
+    fills: list[tuple[int, Ints]] = field(default_factory=list[tuple[int, Ints]])
 
     def take(self, address: Ints) -> None:
         """Keeps a full placement if it is better than what there is."""
         footprint = footprint_of(self.room.holding(address))
+        # Fills of one footprint are most often the same placement.
+        if all(footprint != other for other, _ in self.fills):
+            self.fills.append((footprint, address.copy()))
         if self.address is None or footprint < self.footprint:
             self.address, self.footprint = address.copy(), footprint
+
+    def exact(self) -> Exact:
+        """What an exact search has to beat."""
+        return Exact(self.address, self.footprint)
 
 
 class Cover:
@@ -91,12 +102,11 @@ def candidates(room: Room, box: int, cover: list[Cover]) -> Ints:
         return gaps.start
     size, align = boxes.bytes[box], boxes.align[box]
     phase, padded = boxes.phase[box], boxes.padded[box]
-    upward = [gaps.start, boxes.edges]
-    downward = [gaps.end - size, boxes.edges - padded]
-    for one, held in zip(cover, room.largest, strict=True):
-        if held[box]:
-            upward += [one.start, one.end]
-            downward += [one.end - padded, one.start - padded]
+    placed = np.flatnonzero(room.placed)
+    start = room.address[placed]
+    end = start + boxes.padded[placed]
+    upward = [gaps.start, boxes.edges, start, end]
+    downward = [gaps.end - size, boxes.edges - padded, start - padded, end - padded]
     up = np.concatenate(upward)
     down = np.concatenate(downward)
     places = np.unique(
@@ -107,7 +117,7 @@ def candidates(room: Room, box: int, cover: list[Cover]) -> Ints:
     return places[fits]
 
 
-def put_best(room: Room, box: int, *, high: bool) -> bool:
+def put_best(room: Room, box: int, lean: Lean) -> bool:
     """Puts a box where the largest footprint grows least; False: no place."""
     cover = covers(room)
     places = candidates(room, box, cover)
@@ -123,14 +133,19 @@ def put_best(room: Room, box: int, *, high: bool) -> bool:
         worst = np.maximum(worst, one.total + new)
         added += new
     rest = max(one.total for one in cover)
-    lean = -places if high else places
-    choice = np.lexsort([lean, added, np.maximum(worst, rest)])[0]
+    ties = lean(box, places)
+    choice = np.lexsort([ties, added, np.maximum(worst, rest)])[0]
     room.put(box, int(places[choice]))
     return True
 
 
-def sides(boxes: Boxes) -> Bools:
-    """Two sides such that few element pairs lie on one; True = the upper."""
+def low(_: int, places: Ints) -> Ints:
+    """Of equally good places the lowest."""
+    return places
+
+
+def sides(boxes: Boxes) -> Lean:
+    """Element partners lean to opposite ends, as far as two ends can do."""
     partners = partners_of(boxes)
     side = np.full(len(boxes), -1, np.int64)
     for seed in range(len(boxes)):
@@ -143,46 +158,54 @@ def sides(boxes: Boxes) -> Bools:
                 if side[other] < 0:
                     side[other] = 1 - side[box]
                     queue.append(other)
-    return side == 1
+    return lambda box, places: -places if side[box] == 1 else places
 
 
-def fill(room: Room, order: Ints, upper: Bools) -> int:
-    """Puts boxes in by the order; the first without a place, or -1."""
-    for box in order.tolist():
-        if not put_best(room, box, high=bool(upper[box])):
-            return box
-    return -1
+def fill(room: Room, order: Ints, lean: Lean) -> bool:
+    """Puts boxes in by the order; False when one finds no place."""
+    return all(put_best(room, box, lean) for box in order.tolist())
 
 
 def fill_all(best: Best, order_list: list[Ints], goal: int, moves: int) -> None:
     """Fills by each order, the partners on two sides or all low, until a footprint
     is `goal` or `moves` boxes were put in."""
     boxes = best.room.boxes
-    leans = [sides(boxes), np.zeros(len(boxes), np.bool_)]
     for order in order_list:
-        for upper in leans:
+        for lean in (sides(boxes), low):
             if best.moves >= moves or 0 <= best.footprint <= goal:
                 return
             room = best.room.emptied()
-            unplaced = fill(room, order, upper)
+            full = fill(room, order, lean)
             best.moves += int(room.placed.sum())
-            if unplaced < 0:
+            if full:
                 best.take(room.address)
 
 
 def improve(best: Best, goal: int, moves: int) -> None:
-    """Takes boxes out and puts them back elsewhere, while moves last."""
-    assert best.address is not None
+    """Works on the best few fills in turn, as many moves on each."""
     random = np.random.default_rng(0)
+    starts = sorted(best.fills, key=lambda fill: fill[0])[:STARTS]
+    for number, (_, address) in enumerate(starts):
+        share = (moves - best.moves) // (len(starts) - number)
+        _mend(best, address, goal, best.moves + share, random)
+
+
+def _mend(
+    best: Best, address: Ints, goal: int, moves: int, random: np.random.Generator
+) -> None:
+    """Takes boxes out and puts them back elsewhere, while moves last."""
     boxes = best.room.boxes
     free = np.flatnonzero(boxes.last > boxes.first)
-    address, score = best.address, _score(best.room.holding(best.address))
+    score = _score(best.room.holding(address))
+
+    def anywhere(_: int, places: Ints) -> Ints:
+        return random.permutation(len(places))
+
     while best.moves < moves and best.footprint > goal and len(free):
         room = best.room.holding(address)
         out = _take_out(room, random, free)
         best.moves += len(out)
-        upper = np.full(len(boxes), bool(random.integers(2)), np.bool_)
-        if fill(room, out, upper) >= 0:
+        if not fill(room, out, anywhere if random.integers(2) else low):
             continue
         trial = _score(room)
         if trial <= score:

@@ -9,7 +9,7 @@ Holds   numba is loaded only where the heuristic finds no full placement.
 from __future__ import annotations
 
 from tiledialect.placement.boxes import Boxes
-from tiledialect.placement.exact import Exact, least_footprint
+from tiledialect.placement.exact import least_footprint
 from tiledialect.placement.first_fit import Room, first_fit, footprint_orders, orders
 from tiledialect.placement.footprint import Best, fill_all, improve
 from tiledialect.placement.live import conflict_matrix, footprint_bound
@@ -18,7 +18,8 @@ from tiledialect.placement.peaks import search
 from tiledialect.placement.problem import Problem
 from tiledialect.placement.range import Range
 
-MOVES = 400  # boxes put in to improve what the orders gave
+MOVES = 1500  # boxes put in to improve what the orders gave
+NEAR = 0.01  # a fit within its limit is still improved to this much above the bound
 
 
 def solve_footprint(
@@ -27,7 +28,7 @@ def solve_footprint(
     """A footprint within the limit, or the smallest found."""
     bound = footprint_bound(boxes)
     limit = problem.footprint_limit
-    wanted = int(boxes.padded.sum()) if limit is None else limit
+    wanted = int(boxes.padded.sum()) if limit is None else max(limit, bound)
     best = Best(Room(boxes, conflict_matrix(boxes)))
     fill_all(best, footprint_orders(boxes), bound, effort)
     if best.address is None:
@@ -39,32 +40,33 @@ def solve_footprint(
             tried = first_fit(boxes, best.room.conflicts, orders(boxes)[0]).address
             return unplaced(problem, boxes, tried, span, best.moves)
         best.take(span.address)
-    goal = bound if minimise else max(wanted, bound)
-    improve(best, goal, min(effort, best.moves + MOVES))
+    near = bound if minimise else min(wanted, bound + int(NEAR * bound))
+    if best.footprint > near:
+        exact = least_footprint(boxes, best.room.conflicts, best.exact(), near)
+        best.moves += exact.steps
+        if exact.complete:
+            bound = exact.footprint if exact.footprint > near else bound
+            near = exact.footprint
+        if exact.address is not None:
+            best.take(exact.address)
+    improve(best, near, min(effort, best.moves + MOVES))
     assert best.address is not None
-    exact = Exact(best.address, best.footprint)
-    if best.footprint > goal:
-        least_footprint(boxes, best.room.conflicts, exact, goal)
-    spent = best.moves + exact.steps
-    if exact.complete:
-        bound = exact.footprint
-    assert exact.address is not None
-    if exact.footprint > wanted:
-        return _over_limit(exact, wanted, bound, spent)
-    return found(exact.address, exact.footprint, bound, spent)
+    if best.footprint > wanted:
+        return _over_limit(best, wanted, bound)
+    return found(best.address, best.footprint, bound, best.moves)
 
 
-def _over_limit(exact: Exact, limit: int, bound: int, spent: int) -> Outcome:
+def _over_limit(best: Best, limit: int, bound: int) -> Outcome:
     """The smallest footprint found exceeds the limit."""
-    over = exact.footprint - limit
-    if exact.complete:
+    over = best.footprint - limit
+    if best.footprint <= bound:
         reason = (
-            f"fragmentation: the least footprint is {exact.footprint}, "
+            f"fragmentation: the least footprint is {best.footprint}, "
             f"{over} over the limit {limit}"
         )
-        return Outcome(None, "infeasible", reason, spent, bound)
+        return Outcome(None, "infeasible", reason, best.moves, bound)
     reason = (
-        f"footprint {exact.footprint} is {over} over the limit {limit}; at least "
-        f"{bound} is needed; stopped after {spent} steps"
+        f"footprint {best.footprint} is {over} over the limit {limit}; at least "
+        f"{bound} is needed; stopped after {best.moves} steps"
     )
-    return Outcome(exact.address, "stopped", reason, spent, bound)
+    return Outcome(best.address, "stopped", reason, best.moves, bound)
