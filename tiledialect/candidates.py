@@ -152,17 +152,76 @@ def candidates(
     return found
 
 
-def all_variants(program: Program, group: Group, machine: Machine) -> list[Variant]:
-    """What candidates may choose besides their grid."""
+@dataclass(frozen=True)
+class Choices:
+    """What candidates may choose besides their grid: ways in which the operands come,
+    places and orders of the result, and steps in time; all that suit each other."""
+
+    paths: tuple[tuple[int, ...], ...]
+    results: tuple[tuple[int, int], ...]
+    steps: tuple[int, ...]
+
+    def variants(self) -> list[Variant]:
+        return [
+            Variant(paths, *result, steps)
+            for steps in self.steps
+            for paths in self.paths
+            if _suits(paths, steps)
+            for result in self.results
+        ]
+
+    def path_words(self) -> list[str]:
+        """The ways as text, a word an operand."""
+        return [" ".join(PATHS[path] for path in paths) for paths in self.paths]
+
+    def result_words(self) -> list[str]:
+        """The places and orders as text: `cut1 panel`."""
+        return [f"{_rest_word(rest)} {ORDERS[order]}" for rest, order in self.results]
+
+    @staticmethod
+    def from_words(
+        paths: Sequence[str], results: Sequence[str], steps: Sequence[int]
+    ) -> Choices:
+        """The inverse. Raises ValueError for a word that is none."""
+        pairs = [text.split() for text in results]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("a result has a place and an order")
+        return Choices(
+            tuple(tuple(PATHS.index(w) for w in text.split()) for text in paths),
+            tuple((_rest_number(rest), ORDERS.index(order)) for rest, order in pairs),
+            tuple(steps),
+        )
+
+
+def _rest_word(rest: int) -> str:
+    return f"cut{rest - CUT}" if rest >= CUT else ("block", "linear")[rest]
+
+
+def _rest_number(word: str) -> int:
+    if word.startswith("cut") and word[3:].isdigit():
+        return CUT + int(word[3:])
+    return ("block", "linear").index(word)
+
+
+def all_choices(program: Program, group: Group, machine: Machine) -> Choices:
+    """What the candidates of a group may choose besides their grid."""
     positions = range(len(group.operands))
-    results = result_choices(program, group, machine)
-    found: list[Variant] = []
-    for steps in STEPS if group.family == "matmul" else (1,):
-        choices = (operand_paths(program, group, p) for p in positions)
-        for paths in itertools.product(*choices):
-            if _suits(paths, steps):
-                found += [Variant(paths, *result, steps) for result in results]
-    return found
+    paths = itertools.product(*(operand_paths(program, group, p) for p in positions))
+    panels = 1
+    if group.family == "matmul":
+        split = splittable_reduction(group)
+        depth = panel_depth(program, group, machine)
+        panels = max(1, ceil_div(group.dims[split].extent, depth))
+    return Choices(
+        tuple(paths),
+        tuple(result_choices(program, group, machine)),
+        tuple(steps for steps in STEPS if steps <= panels),
+    )
+
+
+def all_variants(program: Program, group: Group, machine: Machine) -> list[Variant]:
+    """All combinations of a group's choices."""
+    return all_choices(program, group, machine).variants()
 
 
 def _suits(paths: Sequence[int], steps: int) -> bool:
@@ -220,7 +279,7 @@ def operand_paths(program: Program, group: Group, position: int) -> tuple[int, .
     if stored:
         return (STORED, STREAM)
     if program.is_linked(value):  # it lies in pieces of panels already
-        return (DIRECT, DIRECT_STEPS)
+        return (DIRECT, DIRECT_STEPS, RELAY_STEPS)
     return (DIRECT, RELAY, PACK, RELAY_STEPS)
 
 

@@ -58,12 +58,13 @@ from tiledialect.dialects.syntax import (
 
 @irdl_op_definition
 class CatalogueOp(IRDLOperation):
-    """The candidates of one group of operations: every grid with every variant.
+    """The candidates of one group of operations: every grid with every choice.
 
     `considered` counts all grids that were enumerated; `dropped` says how many each
     filter took away. `dims` are the domain's dimensions, `columns` what the table of
-    grids holds, a row each. A variant says how each operand comes to its block, where
-    the result rests and in what order, as numbers of `tiledialect.candidates`.
+    grids holds, a row each. Besides a grid a candidate chooses one of the `paths` (how
+    each operand comes to its block), one of the `rests` (where the result rests and in
+    what order) and one of the `steps` in time.
     """
 
     name = "plan.catalogue"
@@ -73,7 +74,9 @@ class CatalogueOp(IRDLOperation):
     columns = prop_def(ArrayAttr[StringAttr])
     considered = prop_def(IntegerAttr[I64])
     dropped = prop_def(DictionaryAttr)
-    variants = prop_def(ArrayAttr[DenseArrayBase[I64]])
+    paths = prop_def(ArrayAttr[StringAttr])
+    rests = prop_def(ArrayAttr[StringAttr])
+    steps = prop_def(DenseArrayBase.constr(I64))
     table = prop_def(DenseIntElementsAttr)
     loc_text = opt_prop_def(StringAttr)
 
@@ -84,7 +87,9 @@ class CatalogueOp(IRDLOperation):
         columns: Sequence[str],
         considered: int,
         dropped: dict[str, int],
-        variants: Sequence[Sequence[int]],
+        paths: Sequence[str],
+        rests: Sequence[str],
+        steps: Sequence[int],
         table: DenseIntElementsAttr,
         *,
         location: str | None = None,
@@ -97,7 +102,9 @@ class CatalogueOp(IRDLOperation):
                 "columns": names_attribute(columns),
                 "considered": integer(considered),
                 "dropped": DictionaryAttr({k: integer(v) for k, v in dropped.items()}),
-                "variants": ArrayAttr([integers(v) for v in variants]),
+                "paths": names_attribute(paths),
+                "rests": names_attribute(rests),
+                "steps": integers(steps),
                 "table": table,
                 "loc_text": optional_text(location),
             }
@@ -122,20 +129,27 @@ class CatalogueOp(IRDLOperation):
         dropped = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: _parse_extent(parser)
         )
-        parser.parse_keyword("columns")
-        columns = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_str_literal
-        )
-        parser.parse_keyword("variants")
-        variants = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: _parse_variant(parser)
+        columns = _parse_texts(parser, "columns")
+        paths = _parse_texts(parser, "paths")
+        rests = _parse_texts(parser, "rests")
+        parser.parse_keyword("steps")
+        steps = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: parse_count(parser, 1)
         )
         parser.parse_keyword("table")
         table = parser.parse_attribute()
         if not isa(table, DenseIntElementsAttr):
             parser.raise_error("a table is dense<...> : tensor<...xi64>")
         op = CatalogueOp(
-            group, dict(pairs), columns, considered, dict(dropped), variants, table
+            group,
+            dict(pairs),
+            columns,
+            considered,
+            dict(dropped),
+            paths,
+            rests,
+            steps,
+            table,
         )
         return finish(op, parser)
 
@@ -153,22 +167,27 @@ class CatalogueOp(IRDLOperation):
             f" ({dims}) considered {self.considered.value.data} dropped ({dropped})"
         )
         with printer.indented():
-            printer.print_string("\ncolumns [")
-            printer.print_list(
-                self.columns, lambda c: printer.print_string_literal(c.data)
-            )
-            variants = (v.get_values() for v in self.variants)
-            text = ", ".join(" ".join(map(str, v)) for v in variants)
-            printer.print_string(f"]\nvariants [{text}]\ntable ")
+            for name, texts in (
+                ("columns", self.columns),
+                ("paths", self.paths),
+                ("rests", self.rests),
+            ):
+                printer.print_string(f"\n{name} [")
+                printer.print_list(
+                    texts, lambda text: printer.print_string_literal(text.data)
+                )
+                printer.print_string("]")
+            steps = ", ".join(map(str, self.steps.get_values()))
+            printer.print_string(f"\nsteps [{steps}]\ntable ")
             printer.print_attribute(self.table)
         print_end(printer, self)
 
 
-def _parse_variant(parser: Parser) -> list[int]:
-    numbers = [parse_count(parser)]
-    while (number := parser.parse_optional_integer()) is not None:
-        numbers.append(number)
-    return numbers
+def _parse_texts(parser: Parser, keyword: str) -> list[str]:
+    parser.parse_keyword(keyword)
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, parser.parse_str_literal
+    )
 
 
 def _parse_extent(parser: Parser) -> tuple[str, int]:

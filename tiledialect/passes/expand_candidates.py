@@ -29,8 +29,8 @@ from xdsl.dialects.builtin import (
 from xdsl.passes import ModulePass
 
 from tiledialect.candidates import (
+    all_choices,
     all_grids,
-    all_variants,
     grains,
     part_choices,
 )
@@ -65,14 +65,16 @@ def catalogue(program: Program, group: Group, machine: Machine) -> CatalogueOp:
     grids = all_grids(program, group, machine)
     considered = considered_grids(program, group, machine)
     distinct = prod(len(c) for c in part_choices(program, group, machine))
-    variants = all_variants(program, group, machine)
+    choices = all_choices(program, group, machine)
     return CatalogueOp(
         group.name,
         {dim.name: dim.extent for dim in group.dims},
         [f"parts.{dim.name}" for dim in group.dims],
         considered,
         {"same_block": considered - distinct, "tiles": distinct - len(grids)},
-        [(*v.paths, v.rest, v.order, v.steps) for v in variants],
+        choices.path_words(),
+        choices.result_words(),
+        choices.steps,
         table_attribute(grids),
         location=group.location,
     )

@@ -23,7 +23,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tiledialect.candidates import Candidates, Variant, candidates, panel_depth
+from tiledialect.candidates import Candidates, Choices, candidates, panel_depth
 from tiledialect.diagnostics import Infeasible, Usage, fail
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.module_attributes import (
@@ -99,13 +99,18 @@ def read_candidates(
         if op.table.is_splat()
         else data.reshape(rows, columns)
     )
-    variants: list[Variant] = []
-    for attribute in op.variants:
-        numbers = attribute.get_values()
-        if len(numbers) != len(group.operands) + 3:
-            fail(op, f"a variant has {len(numbers)} numbers")
-        variants.append(Variant(tuple(numbers[:-3]), *numbers[-3:]))
-    return candidates(group, grids, variants, panel_depth(program, group, machine))
+    try:
+        choices = Choices.from_words(
+            [text.data for text in op.paths],
+            [text.data for text in op.rests],
+            op.steps.get_values(),
+        )
+    except ValueError as error:
+        fail(op, f"the catalogue's choices cannot be read: {error}")
+    if any(len(paths) != len(group.operands) for paths in choices.paths):
+        fail(op, f"a way has a word for each of {len(group.operands)} operands")
+    panel = panel_depth(program, group, machine)
+    return candidates(group, grids, choices.variants(), panel)
 
 
 @dataclass(frozen=True)
@@ -146,8 +151,10 @@ def _refuse(op: ModuleOp, machine: Machine, budget: int, outcome: Outcome) -> No
     least = outcome.smallest_budget
     if least is None:
         change = f"no plan fits the {machine.max_bytes} bytes of a tile either"
-    else:
+    elif outcome.is_smallest:
         change = f"the smallest budget that works is {least} bytes"
+    else:
+        change = f"a budget of {least} bytes works"
     fail(
         function,
         f"no plan fits a budget of {budget} bytes a tile"
