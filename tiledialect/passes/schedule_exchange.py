@@ -38,6 +38,7 @@ from tiledialect.machine import Machine
 from tiledialect.relayout import Transfers, relayout, stack_partials
 from tiledialect.rows import (
     ADDRESS_LIMIT,
+    RECEIVE_WORDS,
     Ints,
     Receives,
     Rows,
@@ -186,8 +187,9 @@ def received(messages: Messages) -> tuple[Ints, Ints]:
 def least_controls(machine: Machine, table: MessageTable) -> Ints:
     """(tiles,) control words that no schedule of these messages can save.
 
-    A receiver selects a source for each stretch of addresses that one source fills,
-    and points at each stretch of addresses that is filled at all.
+    A receiver selects a source for each stretch of addresses that one source fills
+    (again and again where it is long), and points at each stretch that is filled at
+    all.
     """
     x, messages = machine.exchange, table.messages
     sends = -(-messages.words // x.send_chunk_words)
@@ -203,7 +205,11 @@ def least_controls(machine: Machine, table: MessageTable) -> Ints:
     same[1:] &= source[1:] == source[:-1]
     tiles = machine.tiles
     total = np.bincount(messages.source, sends * x.send_controls, tiles)
-    total += np.bincount(tile[~same], minlength=tiles) * x.source_controls
+    starts = np.flatnonzero(~same)
+    if starts.size:
+        words = np.add.reduceat(messages.words[message], starts)
+        receives = -(-words // RECEIVE_WORDS) * x.source_controls
+        total += np.bincount(tile[starts], receives, tiles)
     total += np.bincount(tile[~follows], minlength=tiles) * x.pointer_controls
     return np.where(total > 0, total + x.phase_controls, 0).astype(np.int64)
 
