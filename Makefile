@@ -33,7 +33,7 @@ test: $(STAMP)
 	ruff format --check . && ruff check . && basedpyright && lit -q test/lit && pytest -q test/unit
 
 bench: $(STAMP)
-	for table in bench/[!_]*.py; do python $$table || exit 1; done
+	python -m bench.exchange && python -m bench.placement && python -m bench.cells
 
 clean:
 	rm -rf .venv out build dist *.egg-info
