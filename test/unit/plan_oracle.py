@@ -11,9 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiledialect.candidates import STORED, Candidates, Variant
-from tiledialect.cost.group import GroupCost, arrival, group_cost
+from tiledialect.candidates import (
+    DIRECT,
+    DIRECT_STEPS,
+    RELAY_STEPS,
+    STORED,
+    STREAM,
+    Candidates,
+    Variant,
+)
+from tiledialect.cost.group import GroupCost, group_cost
 from tiledialect.cost.movement import movement, same_place
+from tiledialect.cost.operand import OperandCost, first_hop, later_hops
 from tiledialect.cost.spec import Spec
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
@@ -41,7 +50,11 @@ class Part:
 
 
 def every_plan(
-    program: Program, machine: Machine, tables: list[list[Candidates]], code_bytes: int
+    program: Program,
+    machine: Machine,
+    tables: list[list[Candidates]],
+    code_bytes: int,
+    interface_bytes: int,
 ) -> list[Costed]:
     """All combinations of candidates with their cost."""
     groups = [_Group(program, machine, at, table) for at, table in enumerate(tables)]
@@ -52,6 +65,7 @@ def every_plan(
             for at, group in enumerate(groups)
         ]
         tensors = sum(p.resident for p in parts) + max(p.transient for p in parts)
+        tensors += interface_bytes
         rows_bytes = sum(p.rows for p in parts)
         support = max(machine.memory.support_bytes, code_bytes + rows_bytes)
         found.append(
@@ -89,6 +103,20 @@ def link_of(program: Program, position: int) -> int:
     return here[0] if before == group.extents(group.operands[here[0]].axes) else -1
 
 
+@dataclass(frozen=True)
+class Way:
+    """One operand's delivery: what it costs, bytes of a source that it uses up, of its
+    first and later hops, what stays of it, and what is live while a codelet runs."""
+
+    cycles: int
+    rows: int
+    held: int
+    first_bytes: int
+    later_bytes: int
+    staying: int
+    running: int
+
+
 class _Group:
     """One group's candidates, a row each, and memory of what was worked out."""
 
@@ -122,7 +150,6 @@ class _Group:
             for variant, parts in self.choices
         ]
         self.known: dict[tuple[int, int], Part] = {}
-        self.ways: dict[object, tuple[int, int, int, int, int, int]] = {}
 
     def part(self, row: int, before: _Group | None, previous: int) -> Part:
         key = (row, previous if self.link >= 0 else -1)
@@ -142,47 +169,62 @@ class _Group:
             moved = rounded(int(linear.tile_bytes[0])) if way.exchange[0] else 0
             staging = rounded(int(way.staging_bytes[0]))
             live = max(live, int(cost.rest_bytes[0]) + moved + staging)
-        steps = [
-            self._way(cost, number, source) for number in range(len(cost.operands))
-        ]
-        for number, (exchange, copy, controls, _, _, extra) in enumerate(steps):
-            cycles, rows = cycles + exchange + copy, rows + controls
-            blocks = sum(step[4] for step in steps[: number + 1])
-            sources = sum(step[3] for step in steps[number:])
-            if cost.operands[number].path != STORED:
-                live = max(live, blocks + sources + extra)
+        numbers = [n for n, o in enumerate(cost.operands) if o.path != STORED]
+        ways = [self._way(cost.operands[n], n, source) for n in numbers]
+        for at, way in enumerate(ways):
+            cycles, rows = cycles + way.cycles, rows + way.rows
+            there = sum(w.staying for w in ways[:at])
+            there += sum(w.held for w in ways[at + 1 :])
+            live = max(live, there + way.first_bytes, there + way.later_bytes)
+        if any(o.steps > 1 for o in cost.operands):
+            running = int(cost.held_bytes[0] + cost.computed_bytes[0])
+            live = max(live, running + sum(w.running for w in ways))
         resident = int(cost.resident_bytes[0])
         return Part(cycles, resident, live + self._others(), rows)
 
-    def _way(
-        self, cost: GroupCost, number: int, source: Spec | None
-    ) -> tuple[int, int, int, int, int, int]:
-        """Exchange, copies, control bytes; bytes of source held, block, and extra."""
-        operand = cost.operands[number]
-        if operand.path == STORED:
-            return 0, 0, 0, 0, 0, 0
-        linked = number == self.link
+    def _way(self, operand: OperandCost, number: int, source: Spec | None) -> Way:
+        """One operand's delivery."""
+        later = later_hops(self.machine, operand)
+        relay = int(operand.relay_bytes[0])
+        block = rounded(int(operand.block.tile_bytes[0]))
+        staying = block + (relay if operand.path == RELAY_STEPS else 0)
+        after = int(later.extra_bytes[0])
+        running = after if operand.steps > 1 else 0
+        if operand.path == STREAM:
+            cycles = int(later.cycles[0])
+            return Way(
+                cycles, int(later.row_bytes[0]), 0, 0, after + block, staying, running
+            )
         spec = source
-        if not linked:
+        if number != self.link:
             extents = self.group.extents(self.group.operands[number].axes) or (1,)
             spec = self._linear(extents, operand.block.element_bytes)
         assert spec is not None
-        key = (spec_key(spec), spec_key(operand.block), int(operand.users[0]), number)
-        key = (key, operand.path)
-        if key not in self.ways:
-            way = arrival(self.machine, operand, spec)
-            dies = self.program.last_use(self.group.operands[number].value)
-            held = rounded(int(spec.tile_bytes[0]))
-            there = bool(same_place(spec, operand.block)[0]) and operand.users[0] == 1
-            self.ways[key] = (
-                int(way.exchange[0]),
-                int(way.compute[0]),
-                int(way.row_bytes[0]),
-                held if linked or dies == self.position else 0,
-                0 if there else rounded(int(operand.block.tile_bytes[0])),
-                int(way.extra_bytes[0]),
-            )
-        return self.ways[key]
+        first = first_hop(self.machine, operand, spec)
+        last = self.program.last_use(self.group.operands[number].value)
+        consumed = number == self.link or last == self.position
+        held = rounded(int(spec.tile_bytes[0])) if consumed else 0
+        there = bool(same_place(spec, operand.block)[0]) and operand.users[0] == 1
+        arriving = 0 if there else block
+        if number != self.link and there and not consumed:
+            staying = 0
+        first_bytes = held + int(first.extra_bytes[0])
+        if operand.path == DIRECT_STEPS:
+            staying += 0 if number == self.link else held
+            running += first_bytes if operand.steps > 1 else 0
+        if operand.path in (DIRECT, DIRECT_STEPS):
+            first_bytes += arriving
+        if number != self.link:
+            block = arriving
+        return Way(
+            int(first.cycles[0] + later.cycles[0]),
+            int(first.row_bytes[0] + later.row_bytes[0]),
+            held,
+            first_bytes,
+            after + block,
+            staying,
+            running,
+        )
 
     def _linear(self, shape: tuple[int, ...], width: int) -> Spec:
         return Spec.of_linear(shape, width, self.machine.tiles)
@@ -212,9 +254,3 @@ class _Group:
                 int(self._linear(elements, value.form.format.bytes).tile_bytes[0])
             )
         return total
-
-
-def spec_key(spec: Spec) -> object:
-    """A spec of one row as a value that can be compared."""
-    blocks = tuple(int(block[0]) for block in spec.blocks)
-    return spec.shape, blocks, spec.order, spec.element_bytes, spec.linear

@@ -15,12 +15,9 @@ import numpy as np
 from tiledialect.candidates import (
     BLOCK,
     CUT,
-    DIRECT_STEPS,
     IN_STEPS,
     LINEAR,
-    PACK,
     PANEL,
-    RELAY,
     RELAY_STEPS,
     STORED,
     STREAM,
@@ -39,7 +36,8 @@ from tiledialect.codelets import (
     reduce_cycles,
     sum_cycles,
 )
-from tiledialect.cost.movement import Movement, movement, no_movement, stacked
+from tiledialect.cost.movement import Movement, no_movement, stacked
+from tiledialect.cost.operand import ALIGN, OperandCost, sized
 from tiledialect.cost.spec import Spec, block_extent, ceil_div
 from tiledialect.formats import format_named
 from tiledialect.group_layouts import DEPTH, RUN_BYTES, operand_order
@@ -51,54 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-
-ALIGN = 16
-"""Every buffer is counted in whole multiples of the strictest alignment."""
-
-
-def sized(size: Ints) -> Ints:
-    """Bytes that a buffer takes, rounded up to the alignment."""
-    return ceil_div(size, ALIGN) * ALIGN
-
-
-@dataclass(frozen=True)
-class OperandCost:
-    """An operand's block, how many tiles share it, and how it comes there.
-
-    block            what the codelet reads at once: a step's window where it comes in
-                     `steps`, the whole block elsewhere
-    relay, gathered  what it passes where it is spread, or packed
-    fill             cycles to zero the padding of its block, 0 where there is none
-    joined           its steps' relayouts move in the phases of another operand's
-    """
-
-    path: int
-    block: Spec
-    users: Ints
-    relay: Spec
-    gathered: Spec
-    fill: Ints
-    steps: int = 1
-    joined: bool = False
-
-    @property
-    def block_bytes(self) -> Ints:
-        return sized(self.block.tile_bytes)
-
-    @property
-    def relay_bytes(self) -> Ints:
-        return sized(self.relay.tile_bytes)
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """An operand's way from where it rests to its block: cycles of exchange and of
-    codelets, control words, and bytes live besides source and block."""
-
-    exchange: Ints
-    compute: Ints
-    row_bytes: Ints
-    extra_bytes: Ints
 
 
 @dataclass(frozen=True)
@@ -176,15 +126,41 @@ class GroupCost:
         return np.maximum.reduce(steps)
 
 
-def group_cost(
+@dataclass(frozen=True)
+class Entry:
+    """What candidates with one choice of grid, ways and steps share, wherever their
+    results rest: blocks of the domain, operands, and cycles of the codelet."""
+
+    blocks: tuple[Ints, ...]
+    operands: tuple[OperandCost, ...]
+    compute: Ints
+
+
+def entry_cost(
     program: Program, group: Group, machine: Machine, table: Candidates
-) -> GroupCost:
-    """Evaluate all candidates of a variant."""
+) -> Entry:
+    """Evaluate what comes before a group's result."""
     blocks = _domain_blocks(program, group, machine, table)
     operands = tuple(
         _operand_cost(program, group, machine, table, blocks, position)
         for position in range(len(group.operands))
     )
+    compute = _compute_cycles(program, group, machine, blocks)
+    calls = (table.variant.steps - 1) * _call_cycles(program, group, machine)
+    return Entry(blocks, operands, compute + calls + 0 * table.parts[:, 0])
+
+
+def group_cost(
+    program: Program,
+    group: Group,
+    machine: Machine,
+    table: Candidates,
+    entry: Entry | None = None,
+) -> GroupCost:
+    """Evaluate all candidates of a variant; `entry` if that is known already."""
+    if entry is None:
+        entry = entry_cost(program, group, machine, table)
+    blocks, operands = entry.blocks, entry.operands
     zero = np.zeros(len(table), dtype=np.int64)
     computed = _computed_spec(program, group, machine, blocks)
     splits = table.variant.rest != BLOCK
@@ -205,9 +181,7 @@ def group_cost(
         rest = summed.with_(order=order, element_bytes=width)
     return GroupCost(
         operands=operands,
-        compute=_compute_cycles(program, group, machine, blocks)
-        + (table.variant.steps - 1) * _call_cycles(program, group, machine)
-        + zero,
+        compute=entry.compute,
         reduction=reduction,
         sum=sums,
         stages=_stage_cycles(machine, stages, summed, rest) + zero,
@@ -218,82 +192,6 @@ def group_cost(
         has_stages=bool(stages),
         splits=splits,
         own=own,
-    )
-
-
-def arrival(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
-    """The cost of bringing an operand from where it rests."""
-    zero = operand.users * 0
-    if operand.path == STORED:
-        return Arrival(zero, zero, zero, zero)
-    if operand.path in IN_STEPS:
-        return _arrival_in_steps(machine, operand, source)
-    if operand.path == RELAY:
-        out = movement(machine, source, operand.relay, shared=False)
-        back = movement(machine, operand.relay, operand.block, shared=True)
-        return Arrival(
-            out.exchange + back.exchange,
-            out.copy + operand.fill,
-            out.row_bytes + back.row_bytes,
-            sized(operand.relay.tile_bytes) + sized(out.staging_bytes),
-        )
-    target = operand.gathered if operand.path == PACK else operand.block
-    alone = movement(machine, source, target, shared=False)
-    many = movement(machine, source, target, shared=True)
-    shared = operand.users > 1
-    exchange = np.where(shared, many.exchange, alone.exchange)
-    copy = np.where(shared, many.copy, alone.copy) + operand.fill
-    rows = np.where(shared, many.row_bytes, alone.row_bytes)
-    extra = sized(many.staging_bytes) + zero
-    if operand.path == PACK:
-        copy = copy + pack_cycles(machine, operand.block)
-        extra = extra + sized(target.tile_bytes)
-    return Arrival(exchange, copy, rows, extra)
-
-
-def _arrival_in_steps(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
-    """An operand that comes a window a step."""
-    zero = operand.users * 0
-    first = Arrival(zero, zero, zero, zero)
-    if operand.path == RELAY_STEPS:
-        out = movement(machine, source, operand.relay, shared=False)
-        staging = sized(out.staging_bytes)
-        first = Arrival(out.exchange, out.copy, out.row_bytes, staging)
-    if operand.path != DIRECT_STEPS:
-        source = operand.relay
-    alone = movement(machine, source, operand.block, shared=False)
-    many = movement(machine, source, operand.block, shared=True)
-    shared = operand.users > 1
-    exchange = np.where(shared, many.exchange, alone.exchange)
-    if operand.joined:
-        exchange = np.maximum(0, exchange - phase_start(machine))
-    copy = np.where(shared, many.copy, alone.copy)
-    rows = np.where(shared, many.row_bytes, alone.row_bytes)
-    return Arrival(
-        first.exchange + exchange * operand.steps,
-        first.compute + copy * operand.steps + operand.fill,
-        first.row_bytes + rows * operand.steps,
-        np.maximum(first.extra_bytes, sized(many.staging_bytes)) + zero,
-    )
-
-
-def phase_start(machine: Machine) -> int:
-    """Cycles that a phase takes besides its words."""
-    return machine.latency(machine.tiles - 1) + machine.exchange.phase_cycles
-
-
-def pack_cycles(machine: Machine, block: Spec) -> Ints:
-    """Cycles to bring a row-major block into its panels: a copy in runs of one panel
-    row (C600 row 41)."""
-    inner = block.order[-1].count or 1
-    elements = block.block_elements
-    size = elements * block.element_bytes
-    t = machine.copy
-    runs = ceil_div(elements, inner)
-    return (
-        t.call_cycles
-        + runs * t.run_cycles
-        + ceil_div(size * t.milli_cycles_per_byte_8, 1000)
     )
 
 
@@ -346,7 +244,7 @@ def _operand_cost(
         window = ceil_div(ceil_div(blocks[DEPTH], panel), steps) * panel
         extents = list(block.blocks)
         extents[operand.axes.index(DEPTH)] = np.minimum(window, blocks[DEPTH])
-        comes = block.with_(blocks=tuple(extents))
+        comes = block.with_(blocks=tuple(extents), outer=block.blocks)
     before = table.variant.paths[:position]
     return OperandCost(
         path=path,

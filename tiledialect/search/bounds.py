@@ -90,7 +90,7 @@ def _with_stage(after: Least, pool: Pool) -> Least:
     transient = int(pool.transient.min())
     both = int((pool.resident + pool.transient).min())
     return Least(
-        cycles=after.cycles + int((pool.cycles + pool.least_arrival).min()),
+        cycles=after.cycles + int((pool.cycles + pool.least).min()),
         resident=after.resident + resident,
         transient=max(after.transient, transient),
         both=max(after.both + resident, both + after.resident),

@@ -1,4 +1,8 @@
-"""Bringing a group's operands to their blocks: what it costs from where they rest."""
+"""Bringing a group's operands to their blocks, one after another: what it costs.
+
+All that does not depend on where the link's operand rests is *fixed*: it is worked out
+once for each candidate. What does is its first hop alone.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.candidates import DIRECT_STEPS, PACK, STORED, STREAM
-from tiledialect.cost.group import (
+from tiledialect.candidates import (
+    DIRECT_STEPS,
+    PACK,
+    RELAY,
+    RELAY_STEPS,
+    STORED,
+    STREAM,
+)
+from tiledialect.cost.group import GroupCost
+from tiledialect.cost.movement import same_place
+from tiledialect.cost.operand import (
     Arrival,
     OperandCost,
-    arrival,
-    pack_cycles,
+    first_hop,
+    later_hops,
+    least_first_hop,
     sized,
 )
-from tiledialect.cost.movement import least_exchange, same_place
 from tiledialect.cost.spec import Spec
 from tiledialect.machine import Machine
-from tiledialect.search.problem import Priced, Stage
+from tiledialect.search.problem import Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,77 +40,166 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Delivered:
-    """All operands of each candidate, delivered one after another: cycles, control
-    words' bytes, and bytes live in the fullest step."""
+class Hop:
+    """First hops of the link's operand.
+
+    held     bytes of the source
+    beside   bytes of source, of what lies between, and of a block that comes at once
+    lasting  of those, the ones that stay while the codelet runs
+    """
+
+    cycles: Ints
+    rows: Ints
+    held: Ints
+    beside: Ints
+    lasting: Ints
+
+    def take(self, chosen: Ints | NDArray[np.bool_]) -> Hop:
+        return Hop(
+            self.cycles[chosen],
+            self.rows[chosen],
+            self.held[chosen],
+            self.beside[chosen],
+            self.lasting[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What candidates' deliveries cost whatever the link's first hop does.
+
+    live     bytes of the fullest step that the hop is no part of
+    waiting  bytes of the fullest step before the hop, the link's source not counted; 0
+             where the link's operand comes first
+    beside   bytes that lie there in the hop's step besides its own
+    running  the same while the codelet runs in steps; 0 where the hop is done by then
+    least    cycles that the hop takes at least
+    """
 
     cycles: Ints
     rows: Ints
     live: Ints
-
-    def take(self, chosen: Ints | NDArray[np.bool_]) -> Delivered:
-        return Delivered(self.cycles[chosen], self.rows[chosen], self.live[chosen])
-
-
-def delivered(
-    machine: Machine, stage: Stage, variant: Priced, rows: Ints, source: Spec | None
-) -> Delivered:
-    """Candidates `rows` of a variant, the link's operand resting as `source` says (a
-    row each)."""
-    total = np.zeros(len(rows), dtype=np.int64)
-    controls, live, lasting = total, total, total
-    ways: list[tuple[Arrival, Ints, Ints]] = []
-    for number, operand in enumerate(variant.cost.operands):
-        if operand.path == STORED:
-            continue
-        linked = number == stage.link
-        spec = source if linked else stage.linear.get(number)
-        stored = operand.path == STREAM
-        if stored:
-            spec = operand_rows(operand, rows).relay
-        assert spec is not None
-        here = operand_rows(operand, rows)
-        way = arrival(machine, here, spec)
-        held = sized(spec.tile_bytes) * (linked or number in stage.dying)
-        if operand.path == DIRECT_STEPS:
-            lasting = lasting + held
-        in_place = same_place(spec, here.block) & (here.users == 1)
-        block = np.where(in_place, 0, here.block_bytes)
-        ways.append((way, held, block))
-        total = total + way.exchange + way.compute
-        controls = controls + way.row_bytes
-    for number, (way, _, block) in enumerate(ways):
-        done = sum((w[2] for w in ways[:number]), np.zeros_like(total))
-        waiting = sum((w[1] for w in ways[number:]), np.zeros_like(total))
-        live = np.maximum(live, done + waiting + way.extra_bytes + block)
-    if table_steps(variant) > 1:
-        # what windows are taken from lasts as long as the codelet runs
-        cost = variant.cost
-        running = cost.held_bytes[rows] + cost.computed_bytes[rows] + lasting
-        extra = sum((w[0].extra_bytes for w in ways), np.zeros_like(total))
-        live = np.maximum(live, running + extra)
-    return Delivered(total, controls, live)
+    waiting: Ints
+    beside: Ints
+    running: Ints
+    least: Ints
 
 
-def table_steps(variant: Priced) -> int:
-    """Steps in time of a variant's codelet."""
-    return variant.table.variant.steps
+@dataclass(frozen=True)
+class _Way:
+    """One operand's delivery: bytes of a source that it uses up, of what lies between,
+    of its block where it arrives (by the first hop: `at_once`), and what stays until
+    the codelet has run."""
+
+    first: Arrival
+    later: Arrival
+    held: Ints
+    arriving: Ints
+    staying: Ints
+    at_once: bool
 
 
-def least_cycles(machine: Machine, stage: Stage, variant: Priced) -> Ints:
-    """Cycles that the link's operand takes at least to arrive, from anywhere: a block
-    that several tiles share cannot be on all of them already."""
-    least = np.zeros(len(variant), dtype=np.int64)
-    if stage.link < 0:
-        return least
-    operand = variant.cost.operands[stage.link]
-    least = least + operand.fill
+def hop(machine: Machine, operand: OperandCost, source: Spec) -> Hop:
+    """The first hop of an operand from where it rests."""
+    way = first_hop(machine, operand, source)
+    held = sized(source.tile_bytes) + 0 * operand.users
+    block = np.where(_in_place(operand, source), 0, operand.block_bytes)
+    if operand.path in (RELAY, RELAY_STEPS, PACK):  # the block is there later only
+        block = held * 0
+    lasts = operand.path == DIRECT_STEPS
+    return Hop(
+        way.cycles,
+        way.row_bytes,
+        held,
+        held + way.extra_bytes + block,
+        (held + way.extra_bytes) * lasts,
+    )
+
+
+def least_beside(operand: OperandCost) -> Ints:
+    """Bytes of a first hop at least, besides those of the source."""
+    if operand.path in (RELAY, RELAY_STEPS):
+        return operand.relay_bytes
     if operand.path == PACK:
-        least = least + pack_cycles(machine, operand.block)
-    exchange = least_exchange(machine, operand.block) * operand.steps
-    if operand.joined:
-        exchange = exchange * 0
-    return least + np.where(operand.users > 1, exchange, 0)
+        return sized(operand.gathered.tile_bytes) + 0 * operand.users
+    return np.where(operand.users > 1, operand.block_bytes, 0)
+
+
+def fixed(machine: Machine, stage: Stage, cost: GroupCost) -> Fixed:
+    """The fixed part of all candidates of a variant."""
+    zero = 0 * cost.compute
+    ways = [
+        (number, operand, _way(machine, stage, number, operand))
+        for number, operand in enumerate(cost.operands)
+        if operand.path != STORED
+    ]
+    cycles = sum((w.first.cycles + w.later.cycles for _, _, w in ways), zero)
+    rows = sum((w.first.row_bytes + w.later.row_bytes for _, _, w in ways), zero)
+    live, waiting, beside, done = zero, zero, zero, zero
+    waits = stage.link >= 0
+    for at, (number, _, way) in enumerate(ways):
+        there = done + sum((w.held for _, _, w in ways[at + 1 :]), zero)
+        step = there + way.later.extra_bytes + way.arriving
+        if number == stage.link:
+            beside, waits = there, False
+        else:
+            first = there + way.held + way.first.extra_bytes
+            step = np.maximum(step, first + way.arriving * way.at_once)
+        if waits:
+            waiting = np.maximum(waiting, step)
+        else:
+            live = np.maximum(live, step)
+        done = done + way.staying
+    running, least = _running(cost, ways), zero
+    if stage.link >= 0:
+        linked = cost.operands[stage.link]
+        least = least_first_hop(machine, linked) + zero
+        if linked.path != DIRECT_STEPS:
+            live, running = np.maximum(live, running), zero
+    else:
+        live, running = np.maximum(live, running), zero
+    return Fixed(cycles, rows, live, waiting, beside, running, least)
+
+
+def _way(machine: Machine, stage: Stage, number: int, operand: OperandCost) -> _Way:
+    later = later_hops(machine, operand)
+    zero = 0 * operand.users
+    block = operand.block_bytes + zero
+    staying = block + (operand.relay_bytes if operand.path == RELAY_STEPS else 0)
+    none = Arrival(zero, zero, zero, zero)
+    if number == stage.link or operand.path == STREAM:
+        return _Way(none, later, zero, block, staying, False)
+    source = stage.linear[number]
+    first = first_hop(machine, operand, source)
+    in_place = _in_place(operand, source)
+    held = sized(source.tile_bytes) * (number in stage.dying) + zero
+    arriving = np.where(in_place, 0, block)
+    # a value that others read later is counted with these, and not again as a block
+    kept = in_place & (number not in stage.dying)
+    staying = np.where(kept, 0, staying)
+    if operand.path == DIRECT_STEPS:
+        staying = staying + held
+    at_once = operand.path not in (RELAY, RELAY_STEPS, PACK)
+    return _Way(first, later, held, arriving, staying, at_once)
+
+
+def _in_place(operand: OperandCost, source: Spec) -> NDArray[np.bool_]:
+    return same_place(source, operand.block) & (operand.users == 1)
+
+
+def _running(cost: GroupCost, ways: list[tuple[int, OperandCost, _Way]]) -> Ints:
+    """Bytes that are live while a codelet runs in steps, the link's source not
+    counted; 0 where there are no steps."""
+    total = 0 * cost.compute
+    steps = [(o, w) for _, o, w in ways if o.steps > 1]
+    if not steps:
+        return total
+    total = total + cost.held_bytes + cost.computed_bytes
+    for operand, way in steps:
+        total = total + way.later.extra_bytes
+        if operand.path == DIRECT_STEPS:
+            total = total + way.first.extra_bytes + way.held
+    return total
 
 
 def spec_rows(spec: Spec, rows: Ints) -> Spec:
@@ -125,3 +227,39 @@ def operand_rows(operand: OperandCost, rows: Ints) -> OperandCost:
         operand.steps,
         operand.joined,
     )
+
+
+def joined_specs(specs: list[Spec], counts: list[int]) -> Spec:
+    """The rows of several specs of one kind behind each other."""
+
+    def joined(parts: list[tuple[Ints, ...]]) -> tuple[Ints, ...]:
+        return tuple(_joined(list(axis), counts) for axis in zip(*parts, strict=True))
+
+    first = specs[0]
+    outers = [spec.outer for spec in specs if spec.outer is not None]
+    spreads = [spec.spread for spec in specs if spec.spread is not None]
+    return first.with_(
+        blocks=joined([spec.blocks for spec in specs]),
+        outer=joined(outers) if outers else None,
+        spread=_joined(spreads, counts) if spreads else None,
+    )
+
+
+def joined_operands(operands: list[OperandCost], counts: list[int]) -> OperandCost:
+    """The rows of several operands of one kind behind each other."""
+    first = operands[0]
+    return OperandCost(
+        first.path,
+        joined_specs([o.block for o in operands], counts),
+        _joined([o.users for o in operands], counts),
+        joined_specs([o.relay for o in operands], counts),
+        joined_specs([o.gathered for o in operands], counts),
+        _joined([o.fill for o in operands], counts),
+        first.steps,
+        first.joined,
+    )
+
+
+def _joined(parts: list[Ints], counts: list[int]) -> Ints:
+    pairs = zip(parts, counts, strict=True)
+    return np.concatenate([np.broadcast_to(part, count) for part, count in pairs])

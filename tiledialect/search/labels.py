@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiledialect.cost.operand import sized
 from tiledialect.search.bounds import Limits, need
-from tiledialect.search.delivery import Delivered, delivered
+from tiledialect.search.delivery import (
+    Hop,
+    hop,
+    least_beside,
+    operand_rows,
+    spec_rows,
+)
 from tiledialect.search.fronts import (
     classes,
     count_up_to,
@@ -23,7 +30,7 @@ from tiledialect.search.fronts import (
     segments_of,
     undominated,
 )
-from tiledialect.search.pools import Pool, rest_spec
+from tiledialect.search.pools import Pool
 from tiledialect.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -75,7 +82,7 @@ def joined(parts: list[Labels]) -> Labels:
 @dataclass(frozen=True)
 class _Side:
     """Labels, or candidates, by class: where each class begins and ends in the sorted
-    table, and its least costs."""
+    table, and its least costs; the last three of candidates alone."""
 
     numbers: Ints
     begin: Ints
@@ -84,12 +91,18 @@ class _Side:
     resident: Ints
     transient: Ints
     rows: Ints
+    waiting: Ints
+    beside: Ints
+    running: Ints
 
 
-def _side(numbers: Ints, table: Labels | Pool, cycles: Ints) -> _Side:
+def _side(numbers: Ints, table: Labels | Pool) -> _Side:
     found, begin, end = segments_of(numbers)
-    costs = (cycles, table.resident, table.transient, table.rows)
-    return _Side(found, begin, end, *(np.minimum.reduceat(c, begin) for c in costs))
+    costs = [table.cycles, table.resident, table.transient, table.rows]
+    if isinstance(table, Pool):
+        costs += [table.waiting, table.beside, table.running]
+    least = [np.minimum.reduceat(cost, begin) for cost in costs]
+    return _Side(found, begin, end, *least, *[begin * 0] * (7 - len(least)))
 
 
 def extend(
@@ -112,6 +125,19 @@ def extend(
     return step.front(joined(pile))
 
 
+def _transient(pool: _Side | Pool, rows: Ints, way: Hop) -> Ints:
+    """Live bytes of the fullest step of candidates with that first hop."""
+    waiting, running = pool.waiting[rows], pool.running[rows]
+    return np.maximum.reduce(
+        [
+            pool.transient[rows],
+            pool.beside[rows] + way.beside,
+            np.where(waiting > 0, waiting + way.held, 0),
+            np.where(running > 0, running + way.lasting, 0),
+        ]
+    )
+
+
 class _Step:
     """One stage: pairs of label and candidate, narrowed class by class."""
 
@@ -132,16 +158,33 @@ class _Step:
             rest = self.before.rest[labels.candidate]
         self.order = np.lexsort((labels.cycles, rest))
         self.labels = labels.take(self.order)
-        self.rests = _side(rest[self.order], self.labels, self.labels.cycles)
-        self.entries = _side(self.pool.entry, self.pool, self.pool.cycles)
-        least = self.pool.cycles + self.pool.least_arrival
+        self.rests = _side(rest[self.order], self.labels)
+        self.entries = _side(self.pool.entry, self.pool)
+        least = self.pool.cycles + self.pool.least
         self.arrived = np.minimum.reduceat(least, self.entries.begin)
-        self.others = problem.stages[position].others
+        self.held, self.hop_bytes = self._least_bytes()
+
+    def _least_bytes(self) -> tuple[Ints, Ints]:
+        """Bytes of the link's source by rest class, and what a first hop needs at least
+        besides it by entry class."""
+        held, hop_bytes = self.rests.numbers * 0, self.entries.numbers * 0
+        if self.before is None:
+            return held, hop_bytes
+        rests, hops = self.before.rests, self.pool.hops
+        for table, spec in enumerate(rests.tables):
+            at = np.flatnonzero(rests.kind[self.rests.numbers] == table)
+            rows = rests.row[self.rests.numbers[at]]
+            held[at] = sized(spec_rows(spec, rows).tile_bytes)
+        for table, operand in enumerate(hops.tables):
+            at = np.flatnonzero(hops.kind[self.entries.numbers] == table)
+            rows = hops.row[self.entries.numbers[at]]
+            hop_bytes[at] = least_beside(operand_rows(operand, rows))
+        return held, hop_bytes
 
     def pairs(self) -> Iterator[Labels]:
         """Labels of all pairs within the limits, in pieces."""
         for rest, entry in self._class_pairs():
-            way = self._deliver(rest, entry)
+            way = self._hops(rest, entry)
             fits = self._allow(self.rests, rest, self.entries, entry, way)
             yield from self._candidates(rest[fits], entry[fits], way.take(fits))
 
@@ -153,11 +196,10 @@ class _Step:
         for first in range(0, rests, step):
             some = np.arange(first, min(first + step, rests), dtype=np.int64)
             rest, entry = np.repeat(some, entries), np.tile(every, len(some))
-            zero = rest * 0
-            # Only the least that any way takes is known yet, and is in `arrived`.
-            fits = self._allow(
-                self.rests, rest, self.entries, entry, Delivered(zero, zero, zero)
-            )
+            # Only the least that any hop takes is known yet.
+            beside, zero = self.held[rest] + self.hop_bytes[entry], rest * 0
+            least = Hop(zero, zero, self.held[rest], beside, zero)
+            fits = self._allow(self.rests, rest, self.entries, entry, least)
             cycles = self.rests.cycles[rest] + self.arrived[entry]
             fits &= cycles <= self.bound.room(self.position + 1)
             if fits.any():
@@ -169,10 +211,10 @@ class _Step:
         old: Ints,
         pool: _Side | Pool,
         new: Ints,
-        way: Delivered,
+        way: Hop,
     ) -> Mask:
         """Whether what rows of both sides and the way between cost is within limits."""
-        transient = np.maximum(pool.transient[new], way.live + self.others)
+        transient = _transient(pool, new, way)
         return self.bound.allow(
             self.problem,
             self.position + 1,
@@ -182,27 +224,33 @@ class _Step:
             before.rows[old] + pool.rows[new] + way.rows,
         )
 
-    def _deliver(self, rest: Ints, entry: Ints) -> Delivered:
-        """The way from each rest class to each entry class."""
-        found = np.zeros((3, len(rest)), dtype=np.int64)
+    def _hops(self, rest: Ints, entry: Ints) -> Hop:
+        """The link's first hop from each rest class for each entry class."""
+        found = np.zeros((5, len(rest)), dtype=np.int64)
         if self.before is None:
-            return Delivered(*found)
-        stage = self.problem.stages[self.position]
-        source = self.problem.stages[self.position - 1]
-        from_variant, from_row = (
-            a[self.rests.numbers[rest]] for a in self.before.rests
-        )
-        to_variant, to_row = (a[self.entries.numbers[entry]] for a in self.pool.entries)
-        both, first = classes([from_variant, to_variant])
+            return Hop(*found)
+        rests, hops = self.before.rests, self.pool.hops
+        old, new = self.rests.numbers[rest], self.entries.numbers[entry]
+        both, first = classes([rests.kind[old], hops.kind[new]])
         for number, example in enumerate(first):
             at = np.flatnonzero(both == number)
-            spec = rest_spec(source, int(from_variant[example]), from_row[at])
-            variant = stage.variants[int(to_variant[example])]
-            way = delivered(self.problem.machine, stage, variant, to_row[at], spec)
-            found[:, at] = way.cycles, way.rows, way.live
-        return Delivered(*found)
+            spec = rests.tables[rests.kind[old[example]]]
+            operand = hops.tables[hops.kind[new[example]]]
+            way = hop(
+                self.problem.machine,
+                operand_rows(operand, hops.row[new[at]]),
+                spec_rows(spec, rests.row[old[at]]),
+            )
+            found[:, at] = (
+                way.cycles,
+                way.rows,
+                way.held,
+                way.beside,
+                way.lasting,
+            )
+        return Hop(*found)
 
-    def _candidates(self, rest: Ints, entry: Ints, way: Delivered) -> Iterator[Labels]:
+    def _candidates(self, rest: Ints, entry: Ints, way: Hop) -> Iterator[Labels]:
         """Each pair of classes with the candidates of its entry class."""
         spent = self.rests.cycles[rest] + way.cycles
         room = self.bound.room(self.position + 1) - spent
@@ -214,7 +262,7 @@ class _Step:
             fits = self._allow(self.rests, rest[pair], self.pool, row, here)
             yield from self._labels(rest[pair][fits], row[fits], here.take(fits))
 
-    def _labels(self, rest: Ints, row: Ints, way: Delivered) -> Iterator[Labels]:
+    def _labels(self, rest: Ints, row: Ints, way: Hop) -> Iterator[Labels]:
         """Each candidate with the labels of its rest class."""
         spent = self.pool.cycles[row] + way.cycles
         room = self.bound.room(self.position + 1) - spent
@@ -225,9 +273,9 @@ class _Step:
             fits = self._allow(self.labels, label, self.pool, chosen, here)
             yield self._made(label[fits], chosen[fits], here.take(fits))
 
-    def _made(self, label: Ints, row: Ints, way: Delivered) -> Labels:
+    def _made(self, label: Ints, row: Ints, way: Hop) -> Labels:
         old, pool = self.labels, self.pool
-        transient = np.maximum(pool.transient[row], way.live + self.others)
+        transient = _transient(pool, row, way)
         return Labels(
             old.cycles[label] + pool.cycles[row] + way.cycles,
             old.resident[label] + pool.resident[row],

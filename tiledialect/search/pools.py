@@ -1,23 +1,32 @@
 """The candidates of a stage as one table, without those that another always beats.
 
-Two candidates are of one *entry* class if their operands have equal blocks and come the
-same way, and of one *rest* class if their results rest alike where the next group takes
+Two candidates are of one *entry* class if the link's operand makes the same first hop
+for both, and of one *rest* class if their results rest alike where the next group takes
 them as they lie. So whatever comes before and after, a candidate of the same classes
-that is no worse in cycles, resident, transient and row bytes can stand in for another.
+that is no worse in all its costs can stand in for another.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from tiledialect.candidates import SPREAD, STORED, Variant
+from tiledialect.candidates import DIRECT_STEPS, RELAY, RELAY_STEPS
+from tiledialect.cost.operand import OperandCost
 from tiledialect.cost.spec import Spec
-from tiledialect.search.delivery import Delivered, delivered, least_cycles, spec_rows
+from tiledialect.search.delivery import (
+    Fixed,
+    fixed,
+    joined_operands,
+    joined_specs,
+    operand_rows,
+    spec_rows,
+)
 from tiledialect.search.fronts import classes, undominated
-from tiledialect.search.problem import Priced, Problem, Stage
+from tiledialect.search.problem import Problem, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,58 +34,67 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Examples(Generic[T]):
+    """An example of each class: row `row` of table `kind`. Those of one table differ
+    in numbers only, so they are priced together."""
+
+    kind: Ints
+    row: Ints
+    tables: tuple[T, ...]
+
 
 @dataclass(frozen=True)
 class Pool:
     """Candidates of a stage, sorted by entry class and then cycles; a row each.
 
     variant, row    the candidate
-    cycles          of its own steps, settling included; arrival too where there is no
-                    link
-    resident, transient, rows   bytes: held for good, live in the fullest step (other
-                    values included), of control words
-    least_arrival   cycles that the link takes at least to arrive
+    cycles, rows    of all its steps but the link's first hop; bytes of control words
+    least           cycles that this hop takes at least
+    resident        bytes held for good
+    transient       bytes live in the fullest step that the hop is no part of
+    waiting, beside, running
+                    bytes that are live besides the source of the link, or the hop's
+                    own, before the hop, in it, and while the codelet runs; 0: none
     entry, rest     classes
-    entries, rests  a candidate (variant, row) of each class
+    hops, rests     the link's operand, and the resting result, of each class
     """
 
     variant: Ints
     row: Ints
     cycles: Ints
+    rows: Ints
+    least: Ints
     resident: Ints
     transient: Ints
-    rows: Ints
-    least_arrival: Ints
+    waiting: Ints
+    beside: Ints
+    running: Ints
     entry: Ints
     rest: Ints
-    entries: tuple[Ints, Ints]
-    rests: tuple[Ints, Ints]
+    hops: Examples[OperandCost]
+    rests: Examples[Spec]
 
     def __len__(self) -> int:
         return len(self.cycles)
 
     def take(self, chosen: Ints | Mask) -> Pool:
         """Some of the candidates; classes stay as they are."""
-        return Pool(
-            self.variant[chosen],
-            self.row[chosen],
-            self.cycles[chosen],
-            self.resident[chosen],
-            self.transient[chosen],
-            self.rows[chosen],
-            self.least_arrival[chosen],
-            self.entry[chosen],
-            self.rest[chosen],
-            self.entries,
-            self.rests,
-        )
+        names = [f.name for f in fields(self) if f.name not in ("hops", "rests")]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def best(self, *, timed: bool) -> Pool:
         """Without those that another of their classes always beats; `timed`: cycles
         count, not bytes alone."""
         group, _ = classes([self.entry, self.rest])
         columns = [self.resident, self.transient, self.rows]
-        return self.take(undominated([self.cycles] * timed + columns, group))
+        columns += [self.waiting, self.beside, self.running]
+        columns = [self.cycles] * timed + [c for c in columns if len(c) and c.any()]
+        columns = columns or [self.cycles * 0]
+        return self.take(undominated(columns, group))
 
 
 def make_pools(problem: Problem) -> tuple[Pool, ...]:
@@ -89,31 +107,27 @@ def _pool(problem: Problem, position: int) -> Pool:
     sizes = [len(v) for v in stage.variants]
     number = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     row = np.concatenate([np.arange(n, dtype=np.int64) for n in sizes])
-    entry, entries = classes(_entry_columns(stage))
+    entry, entries = classes(_entry_columns(stage, number))
     linked = problem.links(position)
     rest, rests = classes(_rest_columns(stage) if linked else [number * 0])
-    cycles = _all(stage, [v.cycles for v in stage.variants])
+    given = _given(problem, stage)
+    cycles = _all(stage, [v.cycles for v in stage.variants]) + given.cycles
     transient = _all(stage, [v.transient_bytes for v in stage.variants])
-    rows = _all(stage, [v.row_bytes for v in stage.variants])
-    if stage.link < 0:
-        given = _given(problem, stage, number[entries], row[entries])
-        cycles = cycles + given.cycles[entry]
-        rows = rows + given.rows[entry]
-        transient = np.maximum(transient, given.live[entry])
-        entry, entries = entry * 0, entries[:1]
-    least = [least_cycles(problem.machine, stage, v) for v in stage.variants]
     made = Pool(
         number,
         row,
         cycles,
+        _all(stage, [v.row_bytes for v in stage.variants]) + given.rows,
+        given.least,
         _all(stage, [v.cost.resident_bytes for v in stage.variants]),
-        transient + stage.others,
-        rows,
-        _all(stage, least),
+        np.maximum(transient, given.live) + stage.others,
+        given.waiting + stage.others * (given.waiting > 0),
+        given.beside + stage.others * (stage.link >= 0),
+        given.running + stage.others * (given.running > 0),
         entry,
         rest,
-        (number[entries], row[entries]),
-        (number[rests], row[rests]),
+        _hops(stage, number[entries], row[entries]),
+        _rests(stage, number[rests], row[rests]),
     )
     return made.take(np.lexsort((cycles, entry)))
 
@@ -124,25 +138,44 @@ def _all(stage: Stage, parts: list[Ints]) -> Ints:
     return np.concatenate([np.broadcast_to(part, len(v)) for part, v in pairs])
 
 
-def _entry_columns(stage: Stage) -> list[Ints]:
-    """What tells operands' arrivals apart: ways, blocks, and tiles that share them."""
+def _given(problem: Problem, stage: Stage) -> Fixed:
+    """The fixed part of deliveries; variants that share an entry share it."""
+    known: dict[int, Fixed] = {}
+    parts: list[Fixed] = []
+    for variant in stage.variants:
+        key = id(variant.cost.operands)
+        if key not in known:
+            known[key] = fixed(problem.machine, stage, variant.cost)
+        parts.append(known[key])
+    names = [f.name for f in fields(Fixed)]
+    return Fixed(*(_all(stage, [getattr(p, n) for p in parts]) for n in names))
+
+
+def _entry_columns(stage: Stage, number: Ints) -> list[Ints]:
+    """What tells first hops of the link's operand apart."""
+    if stage.link < 0:
+        return [number * 0]
+    kinds: list[object] = []
     columns: list[list[Ints]] = []
     for variant in stage.variants:
-        mine = [np.array([_first_like(stage, variant.table.variant)])]
-        for operand in variant.cost.operands:
-            here = operand.path != STORED
-            mine += [np.asarray(block) * here for block in operand.block.blocks]
-            by_count = operand.path in SPREAD
-            shared = operand.users if by_count else np.minimum(operand.users, 2)
-            mine.append(shared * here)
+        operand = variant.cost.operands[stage.link]
+        kind = _hop_kind(operand)
+        if kind not in kinds:
+            kinds.append(kind)
+        relayed = kind == "relay"
+        target = operand.relay if relayed else operand.block
+        shared = operand.users if relayed else np.minimum(operand.users, 2)
+        mine = [np.array([kinds.index(kind)]), *target.blocks, *_outer(target), shared]
         columns.append(mine)
     return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
 
 
-def _first_like(stage: Stage, variant: Variant) -> int:
-    """The first variant whose operands come in the same ways and steps."""
-    kinds = [(v.table.variant.paths, v.table.variant.steps) for v in stage.variants]
-    return kinds.index((variant.paths, variant.steps))
+def _hop_kind(operand: OperandCost) -> object:
+    if operand.path in (RELAY, RELAY_STEPS):
+        return "relay"
+    if operand.path == DIRECT_STEPS:
+        return operand.path, operand.steps, operand.joined
+    return operand.path
 
 
 def _rest_columns(stage: Stage) -> list[Ints]:
@@ -163,19 +196,54 @@ def _kind(spec: Spec) -> object:
     return spec.order, spec.element_bytes, spec.linear, spec.outer is None
 
 
-def _given(problem: Problem, stage: Stage, variant: Ints, row: Ints) -> Delivered:
-    """Delivery where nothing is linked: it depends on the entry class alone."""
-    found = np.zeros((3, len(row)), dtype=np.int64)
+def _hops(stage: Stage, variant: Ints, row: Ints) -> Examples[OperandCost]:
+    """The link's operands of these candidates."""
+    if stage.link < 0:
+        return Examples(variant[:0], row[:0], ())
+
+    def kind(number: int) -> object:
+        operand = stage.variants[number].cost.operands[stage.link]
+        return operand.path, operand.steps, operand.joined
+
+    def some(number: int, rows: Ints) -> OperandCost:
+        return operand_rows(stage.variants[number].cost.operands[stage.link], rows)
+
+    return _examples(variant, row, kind, some, joined_operands)
+
+
+def _rests(stage: Stage, variant: Ints, row: Ints) -> Examples[Spec]:
+    """The resting results of these candidates."""
+
+    def kind(number: int) -> object:
+        return _kind(stage.variants[number].cost.rest)
+
+    def some(number: int, rows: Ints) -> Spec:
+        return spec_rows(stage.variants[number].cost.rest, rows)
+
+    return _examples(variant, row, kind, some, joined_specs)
+
+
+def _examples(
+    variant: Ints,
+    row: Ints,
+    kind: Callable[[int], object],
+    some: Callable[[int, Ints], T],
+    joined: Callable[[list[T], list[int]], T],
+) -> Examples[T]:
+    """Candidates gathered in one table for each kind of variant."""
+    kinds: list[object] = []
+    parts: list[list[tuple[int, T]]] = []
+    table = np.zeros(len(variant), dtype=np.int64)
+    place = np.zeros(len(variant), dtype=np.int64)
     for number in np.unique(variant):
         at = np.flatnonzero(variant == number)
-        way = delivered(
-            problem.machine, stage, stage.variants[int(number)], row[at], None
-        )
-        found[:, at] = way.cycles, way.rows, way.live
-    return Delivered(*found)
-
-
-def rest_spec(stage: Stage, variant: int, rows: Ints) -> Spec:
-    """How the results of some candidates of a variant rest."""
-    priced: Priced = stage.variants[variant]
-    return spec_rows(priced.cost.rest, rows)
+        mine = kind(int(number))
+        if mine not in kinds:
+            kinds.append(mine)
+            parts.append([])
+        which = kinds.index(mine)
+        before = sum(count for count, _ in parts[which])
+        table[at], place[at] = which, before + np.arange(len(at))
+        parts[which].append((len(at), some(int(number), row[at])))
+    tables = [joined([t for _, t in p], [count for count, _ in p]) for p in parts]
+    return Examples(table, place, tuple(tables))

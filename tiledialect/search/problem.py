@@ -15,8 +15,9 @@ import numpy as np
 
 from tiledialect.candidates import Candidates
 from tiledialect.codelets import code_bytes
-from tiledialect.cost.group import GroupCost, group_cost, sized, tail_stages
+from tiledialect.cost.group import Entry, GroupCost, entry_cost, group_cost, tail_stages
 from tiledialect.cost.movement import movement
+from tiledialect.cost.operand import sized
 from tiledialect.cost.spec import Spec
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
@@ -140,7 +141,10 @@ def _stage(
         if program.last_use(group.operands[number].value) == position
     )
     settles = not program.is_link(position)
-    variants = tuple(_priced(program, group, machine, some, settles) for some in table)
+    entries: dict[object, tuple[Candidates, Entry]] = {}
+    variants = tuple(
+        _priced(program, group, machine, some, settles, entries) for some in table
+    )
     consumed = {group.operands[number].value for number in dying}
     others = sum(
         _linear_bytes(program, machine, value)
@@ -150,10 +154,34 @@ def _stage(
     return Stage(group, variants, link, linear, dying, others)
 
 
+def _entry(
+    program: Program,
+    group: Group,
+    machine: Machine,
+    some: Candidates,
+    known: dict[object, tuple[Candidates, Entry]],
+) -> Entry:
+    """The entry of a variant; those that rest elsewhere mostly share it."""
+    key = some.variant.paths, some.variant.steps, len(some)
+    if key in known:
+        other, entry = known[key]
+        if np.array_equal(other.parts, some.parts):
+            return entry
+    entry = entry_cost(program, group, machine, some)
+    known[key] = some, entry
+    return entry
+
+
 def _priced(
-    program: Program, group: Group, machine: Machine, some: Candidates, settles: bool
+    program: Program,
+    group: Group,
+    machine: Machine,
+    some: Candidates,
+    settles: bool,
+    entries: dict[object, tuple[Candidates, Entry]],
 ) -> Priced:
-    cost = group_cost(program, group, machine, some)
+    entry = _entry(program, group, machine, some, entries)
+    cost = group_cost(program, group, machine, some, entry)
     zero = np.zeros(len(some), dtype=np.int64)
     if not settles:
         return Priced(some, cost, Settling(zero, zero, zero, zero))

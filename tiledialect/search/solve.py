@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+MOST_FOR_SMALLEST = 20_000
+"""Candidates up to which the smallest budget is proven and not only bounded."""
+
 NARROW = 128
 """Labels, and then candidates, that a narrow pass keeps of each stage."""
 
@@ -49,32 +52,64 @@ class Plan:
 @dataclass(frozen=True)
 class Outcome:
     """How a search ended: `optimal` with the best plans in order, or `infeasible` with
-    the smallest budget that works and its plan."""
+    the smallest budget that works and its plan, or (not `is_smallest`) with one that is
+    known to work."""
 
     status: str
     plans: tuple[Plan, ...]
     labels: int
     smallest_budget: int | None = None
     smallest: Plan | None = None
+    is_smallest: bool = True
 
 
-def search(problem: Problem, budget: int, count: int, slack: float = 0.02) -> Outcome:
+def search(
+    problem: Problem,
+    budget: int,
+    count: int,
+    slack: float = 0.02,
+    pools: tuple[Pool, ...] | None = None,
+) -> Outcome:
     """The best plan within the budget, and behind it up to `count` - 1 that take fewer
-    bytes and at most `slack` more cycles."""
-    pools = make_pools(problem)
+    bytes and at most `slack` more cycles. Searches of one problem may share `pools`."""
+    pools = pools or make_pools(problem)
     least = least_to_come(pools)
     beat = _narrow(problem, pools, Limits(budget, ENDLESS, least))
     if beat is None:
-        small, plan = _smallest(problem, pools)
-        if plan is None or small is None or small > budget:
-            return Outcome("infeasible", (), 0, small, plan)
-        beat = _first_cycles(problem, pools, budget, plan.cycles)
+        light = tuple(pool.best(timed=False) for pool in pools)
+        bound = Limits(budget, ENDLESS, least_to_come(light), timed=False)
+        layers = _exact(problem, light, bound)
+        if not len(layers[-1]):
+            return _infeasible(problem, light)
+        beat = _first_cycles(problem, pools, budget, int(layers[-1].cycles.max()))
     bound = Limits(budget, int(beat * (1 + slack)), least)
     layers = _exact(problem, pools, bound)
     last = layers[-1]
     order = np.lexsort([np.arange(len(last)), last.rows, last.transient, last.cycles])
     plans = tuple(_plan(problem, pools, layers, int(i)) for i in order[:count])
     return Outcome("optimal", plans, sum(map(len, layers[1:])))
+
+
+def _infeasible(problem: Problem, light: tuple[Pool, ...]) -> Outcome:
+    """No plan fits; the least budget that does is sought where that is quick, else one
+    that is known to do."""
+    if sum(map(len, light)) <= MOST_FOR_SMALLEST:
+        small, plan = _smallest(problem, light)
+        return Outcome("infeasible", (), 0, small, plan)
+    known = _least_known(problem, light)
+    enough = known if known <= problem.machine.max_bytes else None
+    return Outcome("infeasible", (), 0, enough, None, is_smallest=False)
+
+
+def _least_known(problem: Problem, light: tuple[Pool, ...]) -> int:
+    """Bytes of the smallest plan that narrow passes find; more than all if none."""
+    known = problem.machine.max_bytes + 1
+    least = least_to_come(light)
+    bound = Limits(known - 1, ENDLESS, least, timed=False)
+    while (better := _narrow(problem, light, bound)) is not None:
+        known = better
+        bound = Limits(known - 1, ENDLESS, least, timed=False)
+    return known
 
 
 def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Labels]:
@@ -88,11 +123,12 @@ def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Lab
 def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> int | None:
     """What a plan takes that is found by keeping only the most promising labels and
     candidates, in cycles or (if not timed) bytes; None if none is found."""
-    some = tuple(_promising(pool, bound) for pool in pools)
+    some = tuple(_promising(problem, pool, bound) for pool in pools)
     labels = start()
     for position in range(problem.count):
         labels = extend(problem, some, position, labels, bound)
-        labels = labels.take(np.argsort(_rank(labels, bound), kind="stable")[:NARROW])
+        rank = _rank(problem, labels, bound)
+        labels = labels.take(np.argsort(rank, kind="stable")[:NARROW])
     if not len(labels):
         return None
     if bound.timed:
@@ -101,14 +137,16 @@ def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> int | N
     return int(bytes_needed.min())
 
 
-def _rank(table: Labels | Pool, bound: Limits) -> Ints:
-    return table.cycles if bound.timed else table.resident + table.transient
+def _rank(problem: Problem, table: Labels | Pool, bound: Limits) -> Ints:
+    if bound.timed:
+        return table.cycles
+    return need(problem, table.resident, table.transient, table.rows)
 
 
-def _promising(pool: Pool, bound: Limits) -> Pool:
+def _promising(problem: Problem, pool: Pool, bound: Limits) -> Pool:
     """The best few candidates of each stage by their own costs."""
     fits = footprint(pool.resident + pool.transient) <= bound.budget
-    rank = _rank(pool, bound) + pool.least_arrival * bound.timed
+    rank = _rank(problem, pool, bound) + pool.least * bound.timed
     best = np.argsort(np.where(fits, rank, ENDLESS), kind="stable")[: 4 * NARROW]
     return pool.take(np.sort(best))
 
@@ -129,17 +167,15 @@ def _first_cycles(
 def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     """The least budget that some plan fits, and that plan; None where the machine's
     whole memory is not enough."""
-    return _smallest(problem, make_pools(problem))
+    pools = make_pools(problem)
+    return _smallest(problem, tuple(pool.best(timed=False) for pool in pools))
 
 
 def _smallest(
     problem: Problem, pools: tuple[Pool, ...]
 ) -> tuple[int | None, Plan | None]:
-    pools = tuple(pool.best(timed=False) for pool in pools)
-    whole = problem.machine.max_bytes
-    bound = Limits(whole, ENDLESS, least_to_come(pools), timed=False)
-    known = _narrow(problem, pools, bound)
-    bound = Limits(whole if known is None else known, ENDLESS, bound.least, timed=False)
+    known = min(_least_known(problem, pools), problem.machine.max_bytes)
+    bound = Limits(known, ENDLESS, least_to_come(pools), timed=False)
     layers = _exact(problem, pools, bound)
     last = layers[-1]
     if not len(last):
