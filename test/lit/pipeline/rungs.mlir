@@ -10,9 +10,9 @@
 // RUN: tile-opt %s --plan-budget=8KiB -t package -o %t.tilepkg && tile-run %t.tilepkg --check | filecheck %s --check-prefix=DONE
 //
 // Half of the ladder, printed, read again and carried on, ends in the same bytes.
-// RUN: tile-opt %s -p 'expand-candidates,search-plan{budget=8KiB}' -o %t.plans.mlir
-// RUN: tile-opt %t.plans.mlir -p select-plan,lower-plan -o %t.bsp.mlir
-// RUN: tile-opt %t.bsp.mlir -p schedule-exchange,check-exchange,place-memory,check-memory -t package -o %t.again.tilepkg
+// RUN: tile-opt %s -p 'expand-candidates,search-plan{budget=8KiB}' -o %t.plans
+// RUN: tile-opt %t.plans -p select-plan,lower-plan -o %t.bsp
+// RUN: tile-opt %t.bsp -p schedule-exchange,check-exchange,place-memory,check-memory -t package -o %t.again.tilepkg
 // RUN: cmp %t.tilepkg %t.again.tilepkg
 
 module attributes {tile.machine = "mini4"} {
