@@ -114,17 +114,24 @@ def _least_known(problem: Problem, light: tuple[Pool, ...]) -> int:
 
 def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Labels]:
     """The labels of every stage, all that matter within the limits."""
-    layers = [start()]
+    layers = [_begin(problem, bound)]
     for position in range(problem.count):
         layers.append(extend(problem, pools, position, layers[-1], bound))
     return layers
+
+
+def _begin(problem: Problem, bound: Limits) -> Labels:
+    """The label before the first stage, if the least of all stages is within limits."""
+    label = start()
+    costs = (label.cycles, label.resident, label.transient, label.rows)
+    return label.take(bound.allow(problem, 0, *costs))
 
 
 def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> int | None:
     """What a plan takes that is found by keeping only the most promising labels and
     candidates, in cycles or (if not timed) bytes; None if none is found."""
     some = tuple(_promising(problem, pool, bound) for pool in pools)
-    labels = start()
+    labels = _begin(problem, bound)
     for position in range(problem.count):
         labels = extend(problem, some, position, labels, bound)
         rank = _rank(problem, labels, bound)
