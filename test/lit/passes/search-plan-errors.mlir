@@ -54,6 +54,28 @@ module attributes {tile.machine = {base = "mini4", memory = {support_bytes = 103
 
 // -----
 
+// A program without a step has to fit as well: 2048 of support, 8192 for what it returns,
+// and a 64th for gaps.
+// CHECK: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes
+!x = tensor<8192xf32>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    return %x : !x
+  }
+}
+
+// -----
+
+// CHECK: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); no plan fits the 16256 bytes of a tile either
+!x = tensor<16384xf32>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    return %x : !x
+  }
+}
+
+// -----
+
 // Budget and reserve share 16256 bytes, these are 16257.
 // CHECK: error: budget 10367 and reserve 5890 bytes are together more than the 16256 bytes that a tile of mini4 can use; lower one of them
 !x = tensor<6xf32>
