@@ -125,6 +125,8 @@ class SearchPlanPass(ModulePass):
         from tiledialect.search.problem import make_problem
         from tiledialect.search.solve import search
 
+        if self.plans < 1:
+            raise Usage(f"{self.name} keeps at least 1 plan, not plans={self.plans}")
         require_rung(op, self.name, 2)
         machine = machine_of(op)
         budget = budget_bytes(op, machine, str(self.budget))

@@ -1,12 +1,16 @@
 // RUN: not tile-opt %s --split-input-file -p 'search-plan{budget=10367}' 2>&1 | filecheck %s
 // RUN: not tile-opt %s --split-input-file -p 'search-plan{budget=8KB}' 2>&1 | filecheck %s --check-prefix=SIZE
 // RUN: not tile-opt %s --split-input-file -p 'search-plan{budgets=8KiB}' 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not tile-opt %s --split-input-file -p 'search-plan{plans=0}' 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: not tile-opt %s --split-input-file -p 'search-plan{plans=-1}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
 
 // SIZE: error: {{.*}}'8KB' is not a size: write plain bytes, or whole KiB, MiB or GiB
 // OPTION: error: search-plan has no option 'budgets'; did you mean budget? (it takes: budget, plans)
+// NONE: error: search-plan keeps at least 1 plan, not plans=0
+// NEGATIVE: error: search-plan keeps at least 1 plan, not plans=-1
 
 // One byte too few: 2048 of support, twice 4096 for x and its result, a 64th for gaps.
-// CHECK: search-plan-errors.mlir:12:3: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes
+// CHECK: search-plan-errors.mlir:16:3: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes
 !x = tensor<4096xf32>
 module attributes {tile.machine = "mini4", tile.rung = 2} {
   func.func @main(%x: !x) -> !x {
