@@ -52,6 +52,7 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 BLOCK = 0
 LINEAR = 1
 CUT = 2
+RESTS = ("block", "linear")
 
 # In which order it rests.
 ROW_MAJOR = 0
@@ -182,25 +183,39 @@ class Choices:
     def from_words(
         paths: Sequence[str], results: Sequence[str], steps: Sequence[int]
     ) -> Choices:
-        """The inverse. Raises ValueError for a word that is none."""
+        """The inverse. Raises ValueError for a word that is none, and names it."""
         pairs = [text.split() for text in results]
         if any(len(pair) != 2 for pair in pairs):
             raise ValueError("a result has a place and an order")
         return Choices(
-            tuple(tuple(PATHS.index(w) for w in text.split()) for text in paths),
-            tuple((_rest_number(rest), ORDERS.index(order)) for rest, order in pairs),
+            tuple(tuple(_known(w, "way", PATHS) for w in t.split()) for t in paths),
+            tuple((_rest_number(r), _known(o, "order", ORDERS)) for r, o in pairs),
             tuple(steps),
         )
 
 
 def _rest_word(rest: int) -> str:
-    return f"cut{rest - CUT}" if rest >= CUT else ("block", "linear")[rest]
+    return f"cut{rest - CUT}" if rest >= CUT else RESTS[rest]
 
 
 def _rest_number(word: str) -> int:
-    if word.startswith("cut") and word[3:].isdigit():
-        return CUT + int(word[3:])
-    return ("block", "linear").index(word)
+    axis = word.removeprefix("cut")
+    if axis != word and axis.isascii() and axis.isdecimal():
+        return CUT + int(axis)
+    if word not in RESTS:
+        raise ValueError(_none(word, "place", (*RESTS, "cut0", "cut1", "...")))
+    return RESTS.index(word)
+
+
+def _known(word: str, kind: str, words: Sequence[str]) -> int:
+    """The number of a word. Raises ValueError where it is none of these."""
+    if word not in words:
+        raise ValueError(_none(word, kind, words))
+    return words.index(word)
+
+
+def _none(word: str, kind: str, words: Sequence[str]) -> str:
+    return f"'{word}' is no {kind}; known are {', '.join(words)}"
 
 
 def all_choices(program: Program, group: Group, machine: Machine) -> Choices:
