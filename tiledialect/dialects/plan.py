@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
     StringAttr,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Dialect, OpResult, Region, SSAValue
 from xdsl.irdl import (
@@ -116,6 +117,12 @@ class CatalogueOp(IRDLOperation):
             raise VerifyException(
                 f"a table of {len(self.columns)} columns is needed, this is {shape}"
             )
+        type = self.table.get_element_type()
+        if type != i32:
+            raise VerifyException(f"a table holds i32, not {type}")
+        least = min(self.table.get_values(), default=1)
+        if least < 1:
+            raise VerifyException(f"a table counts parts from 1, one is {least}")
 
     @classmethod
     def parse(cls, parser: Parser) -> CatalogueOp:
@@ -139,7 +146,7 @@ class CatalogueOp(IRDLOperation):
         parser.parse_keyword("table")
         table = parser.parse_attribute()
         if not isa(table, DenseIntElementsAttr):
-            parser.raise_error("a table is dense<...> : tensor<...xi64>")
+            parser.raise_error("a table is dense<...> : tensor<...xi32>")
         op = CatalogueOp(
             group,
             dict(pairs),

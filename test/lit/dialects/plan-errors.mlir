@@ -16,9 +16,31 @@ module {
 
 // -----
 
-// CHECK: error: a table is dense<
+// A table holds numbers of parts, as i32.
+// CHECK: error: a table is dense<...> : tensor<...xi32>
 module {
   plan.catalogue "g" (d0 4) considered 1 dropped () columns ["parts.d0"] paths [] rests [] steps [1] table dense<[[1.0]]> : tensor<1x1xf32>
+}
+
+// -----
+
+// CHECK: f.mlir:3:8: error: 'plan.catalogue': a table holds i32, not i64
+module {
+  plan.catalogue "g" (d0 4) considered 1 dropped () columns ["parts.d0"] paths [] rests [] steps [1] table dense<[[1]]> : tensor<1x1xi64> from "f.mlir":3:8
+}
+
+// -----
+
+// CHECK: error: 'plan.catalogue': a table counts parts from 1, one is 0
+module {
+  plan.catalogue "g" (d0 4) considered 1 dropped () columns ["parts.d0"] paths [] rests [] steps [1] table dense<[[1], [0], [2]]> : tensor<3x1xi32>
+}
+
+// -----
+
+// CHECK: error: 'plan.catalogue': a table counts parts from 1, one is -2
+module {
+  plan.catalogue "g" (d0 4) considered 1 dropped () columns ["parts.d0"] paths [] rests [] steps [1] table dense<-2> : tensor<3x1xi32>
 }
 
 // -----
