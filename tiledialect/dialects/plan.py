@@ -112,6 +112,10 @@ class CatalogueOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
+        if len(self.dims) != len(self.extents):
+            raise VerifyException(
+                f"{len(self.dims)} dimensions have {len(self.extents)} extents"
+            )
         shape = self.table.get_shape()
         if len(shape) != 2 or shape[1] != len(self.columns):
             raise VerifyException(

@@ -45,6 +45,21 @@ module {
 
 // -----
 
+// In generic text dimensions and extents stand apart, so one can be missing.
+// CHECK: f.mlir:3:8: error: 'plan.catalogue': 2 dimensions have 1 extents
+module {
+  "plan.catalogue"() <{group = "g", dims = ["d0", "d1"], extents = array<i64: 4>, columns = ["parts.d0", "parts.d1"], considered = 1 : i64, dropped = {}, paths = [], rests = [], steps = array<i64: 1>, table = dense<[[1, 1]]> : tensor<1x2xi32>, loc_text = "f.mlir:3:8"}> : () -> ()
+}
+
+// -----
+
+// CHECK: error: 'plan.catalogue': 1 dimensions have 2 extents
+module {
+  "plan.catalogue"() <{group = "g", dims = ["d0"], extents = array<i64: 4, 4>, columns = ["parts.d0"], considered = 1 : i64, dropped = {}, paths = [], rests = [], steps = array<i64: 1>, table = dense<[[1]]> : tensor<1x1xi32>}> : () -> ()
+}
+
+// -----
+
 // Steps in time are counted from 1.
 // CHECK: error: must lie in 1..2147483647, is 0
 module {
