@@ -294,6 +294,11 @@ class ComputeOp(StepOp):
             raise VerifyException(
                 f"{len(self.dims)} dimensions, the grid has {len(self.grid.data.shape)}"
             )
+        for axis in (axis for axes in self.maps for axis in axes.get_values()):
+            if not 0 <= axis < len(self.dims):
+                raise VerifyException(
+                    f"a map names dimension {axis}, there are {len(self.dims)}"
+                )
 
     @classmethod
     def parse(cls, parser: Parser) -> ComputeOp:

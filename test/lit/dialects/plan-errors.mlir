@@ -156,6 +156,23 @@ func.func @main(%x: tensor<6xf32>) {
 
 // -----
 
+// In generic text a map holds numbers of dimensions.
+// CHECK: f.mlir:3:8: error: 'plan.compute': a map names dimension 1, there are 1
+func.func @main(%x: tensor<6xf32>) {
+  %0 = "plan.compute"(%x) <{group = "g", layout = #plan.layout<[6] bytes 4>, family = "map", dims = ["d0"], grid = #plan.layout<[6] bytes 1>, maps = [array<i64: 1>, array<i64: 0>], parameters = {}, loc_text = "f.mlir:3:8"}> : (tensor<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+// CHECK: error: 'plan.compute': a map names dimension -1, there are 1
+func.func @main(%x: tensor<6xf32>) {
+  %0 = "plan.compute"(%x) <{group = "g", layout = #plan.layout<[6] bytes 4>, family = "map", dims = ["d0"], grid = #plan.layout<[6] bytes 1>, maps = [array<i64: 0>, array<i64: -1>], parameters = {}}> : (tensor<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
 // Every dimension of the grid has a name.
 // CHECK: error: 'plan.compute': 1 dimensions, the grid has 2
 func.func @main(%x: tensor<6xf32>) {
