@@ -59,13 +59,13 @@ def plan_steps(
     machine: Machine,
     choices: Sequence[Choice],
     sources: Mapping[int, SSAValue],
-    locations: Sequence[str],
+    locations: Sequence[str | None],
     types: Sequence[Attribute],
 ) -> tuple[list[Operation], list[SSAValue]]:
     """The steps of a plan, and its results, of these types, in linear ownership.
 
     `sources` are the SSA values of arguments and constants by value number, `locations`
-    say for each group where it comes from.
+    say for each group where it comes from, if that is known.
     """
     builder = _Builder(program, machine, sources)
     for position, choice in enumerate(choices):
@@ -83,7 +83,7 @@ class _Builder:
         self.steps: list[Operation] = []
         self.placed: dict[int, Placed] = {}
 
-    def add_group(self, position: int, choice: Choice, location: str) -> None:
+    def add_group(self, position: int, choice: Choice, location: str | None) -> None:
         program, machine = self.program, self.machine
         group = program.groups[position]
         variant, parts = choice
@@ -144,7 +144,7 @@ class _GroupSteps:
     group: Group
     layouts: GroupLayouts
     cost: GroupCost
-    location: str
+    location: str | None
 
     def operand(self, number: int, layouts: OperandLayouts) -> _Feed:
         """Bring an operand to its block, or to where its windows are taken from."""
@@ -183,14 +183,12 @@ class _GroupSteps:
             machine = self.builder.machine
             latency = machine.latency(machine.tiles - 1)
             exchange = max(0, exchange - latency - machine.exchange.phase_cycles)
-        last_step = step == len(feed.windows) - 1
-        zeroed = feed.zeroed if last_step else None
         op = RelayoutOp(
             feed.source.value,
             self.group.name,
             layout,
-            zeroed=zeroed,
-            zero_cycles=0 if zeroed is None else feed.zero_cycles,
+            zeroed=feed.zeroed,  # the depth of a short block ends in any step
+            zero_cycles=feed.zero_cycles,
             slot=feed.slot,
             joined=joined,
             compute=estimate.copy,
