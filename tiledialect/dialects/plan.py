@@ -260,6 +260,20 @@ class AlternativesOp(IRDLOperation):
             raise VerifyException(
                 f"{count} plans need an estimate and a footprint each"
             )
+        for number, plan in enumerate(self.plans):
+            self._verify_yield(number, plan)
+
+    def _verify_yield(self, number: int, plan: Region) -> None:
+        """Each plan ends with the results' values, of their types."""
+        end = plan.block.last_op
+        if not isinstance(end, YieldOp):
+            raise VerifyException(f"plan {number} does not end with plan.yield")
+        wanted, given = list(self.res.types), list(end.values.types)
+        if wanted != given:
+            raise VerifyException(
+                f"plan {number} yields ({', '.join(map(str, given))}), the results are"
+                f" ({', '.join(map(str, wanted))})"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> AlternativesOp:

@@ -1,4 +1,5 @@
 // RUN: not tile-opt %s --split-input-file 2>&1 | filecheck %s
+// RUN: not tile-opt %s --split-input-file --allow-unregistered-dialect 2>&1 | filecheck %s --check-prefix=OTHER
 
 // A table of grids has as many columns as it names.
 // CHECK: f.mlir:3:8: error: 'plan.catalogue': a table of 2 columns is needed, this is (1, 3)
@@ -141,6 +142,49 @@ func.func @main() {
 func.func @main() {
   plan.alternatives : () plan 7 cycles 9 {
     plan.yield
+  }
+  return
+}
+
+// -----
+
+// Every plan yields what the results are: as many values, of their types.
+// CHECK: f.mlir:3:8: error: 'plan.alternatives': plan 1 yields (), the results are (tensor<6xf32>)
+func.func @main(%x: tensor<6xf32>) {
+  %0 = plan.alternatives : (tensor<6xf32>) plan 7 cycles 9 bytes {
+    plan.yield %x : tensor<6xf32>
+  } plan 8 cycles 8 bytes {
+    plan.yield
+  } from "f.mlir":3:8
+  return
+}
+
+// -----
+
+// CHECK: error: 'plan.alternatives': plan 0 yields (tensor<6xf32>), the results are (tensor<6xf16>)
+func.func @main(%x: tensor<6xf32>) {
+  %0 = plan.alternatives : (tensor<6xf16>) plan 7 cycles 9 bytes {
+    plan.yield %x : tensor<6xf32>
+  }
+  return
+}
+
+// -----
+
+// CHECK: error: 'plan.alternatives': plan 0 yields (tensor<6xf32>, tensor<6xf32>), the results are (tensor<6xf32>)
+func.func @main(%x: tensor<6xf32>) {
+  %0 = plan.alternatives : (tensor<6xf32>) plan 7 cycles 9 bytes {
+    plan.yield %x, %x : tensor<6xf32>, tensor<6xf32>
+  }
+  return
+}
+
+// -----
+
+// OTHER: error: 'plan.alternatives': plan 0 does not end with plan.yield
+func.func @main(%x: tensor<6xf32>) {
+  plan.alternatives : () plan 7 cycles 9 bytes {
+    "other.end"() : () -> ()
   }
   return
 }
