@@ -34,7 +34,7 @@ from tiledialect.dialects.module_attributes import (
     set_rung,
 )
 from tiledialect.dialects.plan import AlternativesOp, CatalogueOp, YieldOp
-from tiledialect.dialects.syntax import integer
+from tiledialect.dialects.syntax import carried_location, integer
 from tiledialect.dialects.tile import entry_function
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
@@ -139,7 +139,7 @@ class SearchPlanPass(ModulePass):
         outcome = search(make_problem(program, machine, tables), budget, self.plans)
         if not outcome.plans:
             _refuse(op, machine, budget, outcome)
-        locations = [c.loc_text.data if c.loc_text else "" for c in catalogues]
+        locations = [carried_location(catalogue) for catalogue in catalogues]
         _write(op, program, machine, outcome.plans, locations)
         for catalogue in catalogues:
             catalogue.detach()
@@ -182,7 +182,7 @@ def _write(
     program: Program,
     machine: Machine,
     plans: Sequence[Plan],
-    locations: Sequence[str],
+    locations: Sequence[str | None],
 ) -> None:
     """Put the plans in place of the tensor operations."""
     function = entry_function(module)
@@ -226,7 +226,7 @@ def _region(
     machine: Machine,
     plan: Plan,
     sources: dict[int, SSAValue],
-    locations: Sequence[str],
+    locations: Sequence[str | None],
     types: Sequence[Attribute],
 ) -> Region:
     from tiledialect.plan_steps import plan_steps

@@ -111,15 +111,16 @@ module @streamed attributes {tile.machine = "mini4", tile.rung = 2} {
 
 // The budget is enough to the byte: support is 2048, x and its result are 2048 each, and a
 // 64th of them, 64, is for gaps between buffers. Both lie where they arrive, so nothing
-// moves. A table of one number says it for every row.
+// moves. A table of one number says it for every row. A catalogue without a place gives
+// steps without one.
 // CHECK-LABEL: @to_the_byte
 // CHECK-SAME: tile.budget = 6208 : i64, tile.certificate = {status = "optimal", cycles = {{[0-9]+}} : i64, bytes = 6208 : i64
 // CHECK: plan {{[0-9]+}} cycles 6208 bytes {
 // CHECK-NEXT: %x_1 = plan.load %x for "h"
-// CHECK-NEXT: : tensor<2048xf32> layout <[2048] bytes 4 spread [4 step 1] packed>
+// CHECK-NEXT: : tensor<2048xf32> layout <[2048] bytes 4 spread [4 step 1] packed>{{$}}
 // CHECK-NEXT: %h = plan.compute map (d0) grid <[2048 / 4 step 1 grain 2] bytes 1>
 // CHECK-NEXT: (%x_1 [d0] : tensor<2048xf32>) -> [d0] for "h" {stages = [{function = "neg"
-// CHECK-NEXT: : tensor<2048xf32> layout <[2048] bytes 4 spread [4 step 1] packed>
+// CHECK-NEXT: : tensor<2048xf32> layout <[2048] bytes 4 spread [4 step 1] packed>{{$}}
 // CHECK-NEXT: plan.yield %h
 !x = tensor<2048xf32>
 module @to_the_byte attributes {tile.machine = "mini4", tile.rung = 2, tile.reserve = 10048} {
