@@ -53,6 +53,8 @@ def test_bad_programs(driver: Driver, old: str, new: str, error: str) -> None:
         (("-p", "search-plan"), 1, "search-plan reads rung 2"),
         (("-p", "expand-candidates{depth=3}"), 2, "has no option 'depth'"),
         (("-p", "expand-candidates,search-plan{budget=2048}"), 3, "smallest budget"),
+        (("-p", "expand-candidates,search-plan{plans=0}"), 2, "at least 1 plan"),
+        (("-p", "expand-candidates,search-plan{plans=-1}"), 2, "at least 1 plan"),
         (("--plan-budgt=1KiB",), 2, "did you mean"),
         (("--plan-budget=default", "--machine=mini40"), 2, "did you mean"),
         (("-p", "expand-candidates", "-t", "package"), 1, "package reads rung 6"),
@@ -65,6 +67,17 @@ def test_bad_requests(
     assert run.code == code, run.err
     assert error in run.error
     assert sorted(path.name for path in Path().iterdir()) == ["in.mlir"]
+
+
+def test_a_program_of_no_steps_has_to_fit(driver: Driver) -> None:
+    """x and a 64th of it lie beside 2048 bytes of support: 64 + 1 bytes a tile."""
+    text = GOOD.replace("    %y = tile.neg %x : tensor<8x16xf16>\n", "")
+    text = text.replace("return %y", "return %x")
+    passes = "expand-candidates,search-plan{{budget={}}}"
+    run = driver.run_text(text, "-p", passes.format(2112))
+    assert run.code == 3
+    assert "the smallest budget that works is 2113 bytes" in run.error
+    assert driver.run_text(text, "-p", passes.format(2113)).code == 0
 
 
 def test_a_tensor_that_no_tiles_can_hold_is_proven_infeasible(driver: Driver) -> None:
