@@ -36,82 +36,22 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tiledialect.dialects.layout_attribute import LayoutAttr
+from tiledialect.dialects.plan_step import (
+    StepOp,
+    parse_tail,
+    print_tail,
+    step_properties,
+)
 from tiledialect.dialects.syntax import (
     finish,
     integer,
     integers,
     names_attribute,
     optional_text,
-    parse_count,
     parse_optional_count,
-    print_end,
 )
 from tiledialect.dialects.tile_types import tensor_form
 from tiledialect.layout import Layout
-
-
-class StepOp(IRDLOperation):
-    """A step of a plan: it belongs to a group, and its result has a layout."""
-
-    result = result_def(AnyAttr())
-    group = prop_def(StringAttr)
-    layout = prop_def(LayoutAttr)
-    estimate = opt_prop_def(IntegerAttr[I64])
-    exchange_estimate = opt_prop_def(IntegerAttr[I64])
-    loc_text = opt_prop_def(StringAttr)
-
-    @property
-    def cycles(self) -> int:
-        """Estimated cycles of the step's codelets."""
-        return 0 if self.estimate is None else self.estimate.value.data
-
-    @property
-    def exchange_cycles(self) -> int:
-        """Estimated cycles of the step's exchange phase."""
-        estimate = self.exchange_estimate
-        return 0 if estimate is None else estimate.value.data
-
-
-def step_properties(
-    group: str,
-    layout: Layout,
-    compute: int | None,
-    exchange: int | None,
-    location: str | None,
-) -> dict[str, Attribute | None]:
-    return {
-        "group": StringAttr(group),
-        "layout": LayoutAttr(layout),
-        "estimate": None if compute is None else integer(compute),
-        "exchange_estimate": None if exchange is None else integer(exchange),
-        "loc_text": optional_text(location),
-    }
-
-
-def _parse_tail(parser: Parser) -> tuple[Layout, int | None, int | None, Attribute]:
-    """`estimate 7 exchange 9 : type layout <…>`."""
-    compute = exchange = None
-    if parser.parse_optional_keyword("estimate"):
-        compute = parse_count(parser)
-    if parser.parse_optional_keyword("exchange"):
-        exchange = parse_count(parser)
-    parser.parse_punctuation(":")
-    type = parser.parse_type()
-    parser.parse_keyword("layout")
-    return LayoutAttr.parse_parameter(parser), compute, exchange, type
-
-
-def _print_tail(printer: Printer, op: StepOp) -> None:
-    if op.estimate is not None:
-        printer.print_string(f" estimate {op.cycles}")
-    if op.exchange_estimate is not None:
-        printer.print_string(f" exchange {op.exchange_cycles}")
-    with printer.indented():
-        printer.print_string("\n: ")
-        printer.print_attribute(op.result.type)
-        printer.print_string(" layout ")
-        op.layout.print_parameter(printer)
-        print_end(printer, op)
 
 
 @irdl_op_definition
@@ -140,7 +80,7 @@ class LoadOp(StepOp):
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("for")
         group = parser.parse_str_literal()
-        layout, _, _, type = _parse_tail(parser)
+        layout, _, _, type = parse_tail(parser)
         value = parser.resolve_operand(source, type)
         return finish(LoadOp(value, group, layout), parser)
 
@@ -149,7 +89,7 @@ class LoadOp(StepOp):
         printer.print_ssa_value(self.source)
         printer.print_string(" for ")
         printer.print_string_literal(self.group.data)
-        _print_tail(printer, self)
+        print_tail(printer, self)
 
 
 @irdl_op_definition
@@ -209,7 +149,7 @@ class RelayoutOp(StepOp):
         if parser.parse_optional_keyword("slot"):
             slot = parser.parse_str_literal()
         joined = parser.parse_optional_keyword("joined") is not None
-        layout, compute, exchange, type = _parse_tail(parser)
+        layout, compute, exchange, type = parse_tail(parser)
         value = parser.resolve_operand(source, type)
         op = RelayoutOp(
             value,
@@ -237,7 +177,7 @@ class RelayoutOp(StepOp):
             printer.print_string_literal(self.slot.data)
         if self.joined is not None:
             printer.print_string(" joined")
-        _print_tail(printer, self)
+        print_tail(printer, self)
 
 
 @irdl_op_definition
@@ -314,7 +254,7 @@ class ComputeOp(StepOp):
         parser.parse_keyword("for")
         group = parser.parse_str_literal()
         parameters = parser.parse_optional_dictionary_attr_dict()
-        layout, compute, _, type = _parse_tail(parser)
+        layout, compute, _, type = parse_tail(parser)
         op = ComputeOp(
             family,
             inputs,
@@ -346,7 +286,7 @@ class ComputeOp(StepOp):
             if self.parameters.data:
                 printer.print_string(" ")
                 printer.print_attr_dict(self.parameters.data)
-        _print_tail(printer, self)
+        print_tail(printer, self)
 
 
 def _map_text(axes: Sequence[int], names: Sequence[str]) -> str:
@@ -415,7 +355,7 @@ class ReduceOp(StepOp):
         own = parser.parse_optional_keyword("own") is not None
         parser.parse_keyword("for")
         group = parser.parse_str_literal()
-        layout, compute, exchange, type = _parse_tail(parser)
+        layout, compute, exchange, type = parse_tail(parser)
         value = parser.resolve_operand(source, type)
         op = ReduceOp(
             function,
@@ -433,7 +373,7 @@ class ReduceOp(StepOp):
         printer.print_ssa_value(self.source)
         printer.print_string(" own for " if self.own is not None else " for ")
         printer.print_string_literal(self.group.data)
-        _print_tail(printer, self)
+        print_tail(printer, self)
 
 
 @irdl_op_definition
