@@ -104,17 +104,17 @@ def test_the_whole_space_of_small_programs_is_searched(seed: int) -> None:
 
 
 def test_more_memory_never_gives_a_slower_mlp() -> None:
-    """The workload on all its tiles: nothing fits one byte less than the smallest
-    budget, and cycles fall as the budget grows."""
+    """The workload on all its tiles, from the budget that a refusal names."""
     path = Path(__file__).parents[2] / "examples" / "siglip_mlp_f8_b1.mlir"
     some = Machine.load("ipu-c600")
     program = read_program(parse(path.read_text()), some)
     problem = make_problem(program, some, tables(program, some))
     pools = make_pools(problem)
-    least, _ = smallest_budget(problem)
-    assert least is not None
-    assert not search(problem, least - 1, 1, pools=pools).plans
-    budgets = [least, *range(least + 16384, 262144, 49152), some.max_bytes]
+    refused = search(problem, some.memory.support_bytes, 1, pools=pools)
+    assert refused.status == "infeasible"
+    enough = refused.smallest_budget
+    assert enough is not None
+    budgets = [enough, *range(enough + 16384, 262144, 49152), some.max_bytes]
     cycles = [
         search(problem, budget, 1, pools=pools).plans[0].cycles for budget in budgets
     ]

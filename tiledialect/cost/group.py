@@ -57,7 +57,8 @@ class GroupCost:
 
     stack_bytes, summed_bytes  0 where there are no partial sums; `own`: the tile's own
                                partial is read where it lies
-    rest                       where users find the result
+    computed, summed, rest     where the codelet leaves its result, where the sum does,
+                               and where users find it
     """
 
     operands: tuple[OperandCost, ...]
@@ -68,6 +69,8 @@ class GroupCost:
     computed_bytes: Ints
     stack_bytes: Ints
     summed_bytes: Ints
+    computed: Spec
+    summed: Spec
     rest: Spec
     has_stages: bool
     splits: bool
@@ -188,6 +191,8 @@ def group_cost(
         computed_bytes=sized(computed.tile_bytes) + zero,
         stack_bytes=stack,
         summed_bytes=sized(summed.tile_bytes) + zero if splits else zero,
+        computed=computed,
+        summed=summed,
         rest=rest,
         has_stages=bool(stages),
         splits=splits,

@@ -20,6 +20,8 @@ from tiledialect.cost.spec import Spec, ceil_div, segments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tiledialect.layout import Factor
+
     Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
@@ -73,7 +75,7 @@ def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
     axis = first[0].axis
     inner = _pieces(region, other, axis, first[0].count, second[0].count)
     rest = _product([e for a, e in enumerate(extents) if a != axis])
-    total = inner.count * rest
+    total = _fewer_in_panels(region, other, inner.count * rest)
     if len(first) < 2 or len(second) < 2 or first[1].axis != second[1].axis:
         return total, inner.unit
     across = first[1].axis
@@ -87,6 +89,35 @@ def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
         whole = (inner.partial == 0) & (outer.partial == 0) & (outer.count == 1)
         total = np.where(whole, _blocks_met(region, other, axis) * rest, total)
     return total, inner.unit
+
+
+def _fewer_in_panels(region: Spec, other: Spec, total: Ints) -> Ints:
+    """The same where both have one order of panels and all but its outermost axis in
+    common: a panel, or several that lie together, is one run."""
+    rank, order = len(region.shape), region.order
+    counts = {factor.axis: factor.count for factor in order if factor.count}
+    if other.order != order or rank < 2 or order[rank - 2].axis not in counts:
+        return total
+    axis = order[rank - 2].axis
+    across = next(f.axis for f in order if f.axis not in (axis, *_leading(order, rank)))
+    panel, inner = counts[axis], counts.get(across, 1)
+    extent, breadth = region.shape[axis], region.shape[across]
+    block = region.blocks[across]
+    alike = (block == other.blocks[across]) & (_blocks_met(region, other, across) == 1)
+    alike = alike & _starts_at(region, across, inner)
+    alike = alike & _starts_at(region, axis, panel) & _starts_at(other, axis, panel)
+    even = (breadth % np.maximum(block, 1) == 0) & (breadth % inner == 0)
+    even = even & (extent % panel == 0)
+    panels = ceil_div(region.extents[axis], panel)
+    panels = panels + (extent % panel > 0) * region.extents[across]
+    batches = _product([region.extents[a] for a in _leading(order, rank)])
+    few = batches * np.where(even, _blocks_met(region, other, axis), panels)
+    return np.where(alike, np.minimum(total, few), total)
+
+
+def _leading(order: tuple[Factor, ...], rank: int) -> tuple[int, ...]:
+    """The axes that a panel order leaves outside of its panels."""
+    return tuple(factor.axis for factor in order[: rank - 2])
 
 
 def _pieces(
@@ -136,14 +167,19 @@ def _starts_at(spec: Spec, axis: int, multiple: int) -> Mask:
 
 def _blocks_met(region: Spec, other: Spec, axis: int) -> Ints:
     """Blocks of the other layout that one block meets along an axis."""
-    extent, block = region.shape[axis], region.blocks[axis]
-    met = segments(block, other.blocks[axis], extent)
-    for spec in (region, other):
-        if spec.outer is not None:  # where an outer block ends, inner ones start anew
-            met = met + segments(block, spec.outer[axis], extent) - 1
-            if spec is region:
-                inner = np.maximum(other.blocks[axis], 1)
-                met = met + (spec.outer[axis] % inner != 0)
+    extent, block, cut = region.shape[axis], region.blocks[axis], other.blocks[axis]
+    met = segments(block, cut, extent)
+    if other.outer is not None:  # where an outer block ends, inner ones start anew
+        met = met + segments(block, other.outer[axis], extent) - 1
+    if region.outer is not None:
+        met = met + segments(block, region.outer[axis], extent) - 1
+        met = met + (region.outer[axis] % np.maximum(cut, 1) != 0)
+    if region.outer is None and other.outer is not None:
+        met = np.where(
+            other.outer[axis] == block, ceil_div(block, np.maximum(cut, 1)), met
+        )
+    if region.outer is not None and other.outer is None:
+        met = np.where(region.outer[axis] == cut, 1, met)
     return np.minimum(met, np.maximum(region.extents[axis], 1))
 
 
@@ -219,9 +255,11 @@ def _between_blocks(source: Spec, destination: Spec) -> tuple[Ints, Ints]:
     out, unit_out = runs(source, destination)
     every = np.ones(1, dtype=np.bool_)
     if source.spread is not None:
-        into = into + np.maximum(source.spread, 1) - 1
+        # a block is gathered, whole or a window of it: runs of one are never split
+        # but where pieces end
         piece = _in_window(source.tile_elements, unit_out, source, every)
-        out = np.minimum(out, piece)
+        out = np.minimum(np.minimum(out, piece), into)
+        into = into + np.minimum(source.spread - 1, _pieces_met(source, destination))
     if destination.spread is not None:
         piece = _in_window(destination.tile_elements, unit_in, destination, every)
         out = np.minimum(
@@ -230,6 +268,14 @@ def _between_blocks(source: Spec, destination: Spec) -> tuple[Ints, Ints]:
         )
         into = np.minimum(into, piece)
     return into, out
+
+
+def _pieces_met(source: Spec, destination: Spec) -> Ints:
+    """Ends of pieces inside a window of a spread block: of each batch it takes bytes
+    that lie together."""
+    batches = source.extents[source.order[0].axis] if len(source.shape) > 2 else 1
+    inside = ceil_div(destination.block_bytes, np.maximum(source.tile_bytes, 1))
+    return batches * (inside + 1)
 
 
 def _met(region: Spec, other: Spec) -> tuple[Ints, ...]:

@@ -104,23 +104,21 @@ def first_hop(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
         return Arrival(out.exchange, out.copy, out.row_bytes, extra)
     gathered = operand.path == PACK
     target = operand.gathered if gathered else operand.block
-    moved = _to_users(machine, operand, source, target)
-    extra = sized(moved.staging_bytes)
-    if gathered:
-        extra = extra + sized(target.tile_bytes)
-    return _in_steps(machine, operand, moved, extra)
+    way = _in_steps(machine, operand, source, target)
+    if not gathered:
+        return way
+    extra = way.extra_bytes + sized(target.tile_bytes)
+    return Arrival(way.exchange, way.compute, way.row_bytes, extra)
 
 
 def later_hops(machine: Machine, operand: OperandCost) -> Arrival:
     """The way from what an operand passes to its block, and the zeros of padding."""
     zero = operand.users * 0
     if operand.path in (RELAY, RELAY_STEPS, STREAM):
-        back = _to_users(machine, operand, operand.relay, operand.block)
+        way = _in_steps(machine, operand, operand.relay, operand.block)
         relay = operand.relay_bytes if operand.path == RELAY else zero
-        way = _in_steps(machine, operand, back, sized(back.staging_bytes) + relay)
-        return Arrival(
-            way.exchange, way.compute + operand.fill, way.row_bytes, way.extra_bytes
-        )
+        compute, extra = way.compute + operand.fill, way.extra_bytes + relay
+        return Arrival(way.exchange, compute, way.row_bytes, extra)
     compute = zero + operand.fill
     extra = zero
     if operand.path == PACK:
@@ -147,18 +145,37 @@ def _to_users(
 
 
 def _in_steps(
-    machine: Machine, operand: OperandCost, moved: Movement, extra: Ints
+    machine: Machine, operand: OperandCost, source: Spec, target: Spec
 ) -> Arrival:
-    """A relayout of each step."""
-    exchange = moved.exchange
-    if operand.joined:
-        exchange = np.maximum(0, exchange - phase_start(machine))
-    return Arrival(
-        exchange * operand.steps,
-        moved.copy * operand.steps,
-        moved.row_bytes * operand.steps,
-        extra,
-    )
+    """A relayout in each step. Only one of them meets the end of the depth, where a
+    panel that is not full comes row by row."""
+    last = _to_users(machine, operand, source, target)
+    zero = operand.users * 0
+    exchange, copy, rows = _phase(machine, operand, last), last.copy, last.row_bytes
+    if operand.steps > 1:
+        others = last
+        if not source.linear:
+            others = _to_users(machine, operand, _evened(source), _evened(target))
+        more = operand.steps - 1
+        exchange = exchange + _phase(machine, operand, others) * more
+        copy, rows = copy + others.copy * more, rows + others.row_bytes * more
+    extra = sized(last.staging_bytes)
+    return Arrival(exchange + zero, copy + zero, rows + zero, extra + zero)
+
+
+def _phase(machine: Machine, operand: OperandCost, moved: Movement) -> Ints:
+    """Cycles of a step's phase; those of one that it joins begin with the other's."""
+    if not operand.joined:
+        return moved.exchange
+    return np.maximum(0, moved.exchange - phase_start(machine))
+
+
+def _evened(spec: Spec) -> Spec:
+    """The same with a depth of full panels."""
+    panel = spec.order[-1]
+    shape = list(spec.shape)
+    shape[panel.axis] += -shape[panel.axis] % max(panel.count, 1)
+    return spec.with_(shape=tuple(shape))
 
 
 def least_first_hop(machine: Machine, operand: OperandCost) -> Ints:

@@ -74,14 +74,18 @@ def search(
     bytes and at most `slack` more cycles. Searches of one problem may share `pools`."""
     pools = pools or make_pools(problem)
     least = least_to_come(pools)
-    beat = _narrow(problem, pools, Limits(budget, ENDLESS, least))
-    if beat is None:
+    found = _narrow(problem, pools, Limits(budget, ENDLESS, least))
+    if len(found):
+        beat = int(found.cycles.min())
+    else:
         light = tuple(pool.best(timed=False) for pool in pools)
         bound = Limits(budget, ENDLESS, least_to_come(light), timed=False)
-        layers = _exact(problem, light, bound)
-        if not len(layers[-1]):
+        found = _narrow(problem, light, bound)
+        if not len(found):
+            found = _exact(problem, light, bound)[-1]
+        if not len(found):
             return _infeasible(problem, light)
-        beat = _first_cycles(problem, pools, budget, int(layers[-1].cycles.max()))
+        beat = _first_cycles(problem, pools, budget, int(found.cycles.min()))
     bound = Limits(budget, int(beat * (1 + slack)), least)
     layers = _exact(problem, pools, bound)
     last = layers[-1]
@@ -106,8 +110,8 @@ def _least_known(problem: Problem, light: tuple[Pool, ...]) -> int:
     known = problem.machine.max_bytes + 1
     least = least_to_come(light)
     bound = Limits(known - 1, ENDLESS, least, timed=False)
-    while (better := _narrow(problem, light, bound)) is not None:
-        known = better
+    while len(better := _narrow(problem, light, bound)):
+        known = int(need(problem, better.resident, better.transient, better.rows).min())
         bound = Limits(known - 1, ENDLESS, least, timed=False)
     return known
 
@@ -127,21 +131,16 @@ def _begin(problem: Problem, bound: Limits) -> Labels:
     return label.take(bound.allow(problem, 0, *costs))
 
 
-def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> int | None:
-    """What a plan takes that is found by keeping only the most promising labels and
-    candidates, in cycles or (if not timed) bytes; None if none is found."""
+def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> Labels:
+    """Plans found by keeping only the most promising labels and candidates, in cycles
+    or (if not timed) in bytes."""
     some = tuple(_promising(problem, pool, bound) for pool in pools)
     labels = _begin(problem, bound)
     for position in range(problem.count):
         labels = extend(problem, some, position, labels, bound)
         rank = _rank(problem, labels, bound)
         labels = labels.take(np.argsort(rank, kind="stable")[:NARROW])
-    if not len(labels):
-        return None
-    if bound.timed:
-        return int(labels.cycles.min())
-    bytes_needed = need(problem, labels.resident, labels.transient, labels.rows)
-    return int(bytes_needed.min())
+    return labels
 
 
 def _rank(problem: Problem, table: Labels | Pool, bound: Limits) -> Ints:

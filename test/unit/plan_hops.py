@@ -1,0 +1,196 @@
+"""The relayouts of random candidates, as layouts and as what the cost model sees."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiledialect.candidates import (
+    DIRECT_STEPS,
+    STORED,
+    STREAM,
+    Candidates,
+    splittable_reduction,
+)
+from tiledialect.cost.group import GroupCost, group_cost
+from tiledialect.cost.messages import Counts, counts
+from tiledialect.cost.movement import Movement, movement, stack_counts, stacked
+from tiledialect.cost.operand import OperandCost, first_hop, later_hops
+from tiledialect.cost.spec import Spec
+from tiledialect.group_layouts import (
+    GroupLayouts,
+    OperandLayouts,
+    group_layouts,
+    linear,
+)
+from tiledialect.layout import Layout
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.relayout import Transfers, relayout, stack_partials
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One candidate of each group: its layouts and its costs."""
+
+    table: Candidates
+    layouts: GroupLayouts
+    cost: GroupCost
+
+
+@dataclass(frozen=True)
+class Move:
+    """A relayout twice: the table's, and the closed form's; of the first of
+    several `steps` also the bytes of control words of all."""
+
+    kind: str
+    table: Transfers
+    counted: Counts
+    priced: Movement
+    steps: tuple[int, int] | None = None
+
+
+def all_steps(
+    machine: Machine, move: list[Move], operand: OperandCost, source: Spec
+) -> tuple[int, int]:
+    """Bytes of control words of an operand's windows on the fullest tile, by tables and
+    by closed form."""
+    exact = np.sum([control_bytes(machine, step.table) for step in move], axis=0)
+    hop = later_hops(machine, operand)
+    if operand.path == DIRECT_STEPS:
+        hop = first_hop(machine, operand, source)
+    return int(np.max(exact)), int(hop.row_bytes[0])
+
+
+def control_bytes(machine: Machine, table: Transfers) -> Ints:
+    """Bytes of control words that each tile issues for a relayout."""
+    into, out = table.messages_in(machine.tiles), table.messages_out(machine.tiles)
+    x = machine.exchange
+    controls = (
+        into * (x.source_controls + x.pointer_controls)
+        + out * (x.send_controls + x.gap_controls)
+        + table.words_out(machine.tiles) // x.send_chunk_words * x.send_controls
+    )
+    taking = (into > 0) | (out > 0)
+    return (controls + x.phase_controls * taking) * x.control_word_bytes
+
+
+def choose(
+    program: Program,
+    machine: Machine,
+    rng: random.Random,
+    tables: list[list[Candidates]],
+) -> list[Chosen]:
+    """A random candidate of each group."""
+    found: list[Chosen] = []
+    for group, table in zip(program.groups, tables, strict=True):
+        some = rng.choice(table)
+        some = some.take(np.array([rng.randrange(len(some))]))
+        parts = tuple(int(p) for p in some.parts[0])
+        layouts = group_layouts(program, group, machine, some.variant, parts)
+        found.append(Chosen(some, layouts, group_cost(program, group, machine, some)))
+    return found
+
+
+def moves(program: Program, machine: Machine, chosen: list[Chosen]) -> Iterator[Move]:
+    """All relayouts of a plan, but those that do not move."""
+    for position, group in enumerate(program.groups):
+        here = chosen[position]
+        for number, cost in enumerate(here.cost.operands):
+            if cost.path == STORED:
+                continue
+            if (
+                position
+                and program.is_link(position - 1)
+                and (
+                    group.operands[number].value
+                    == program.groups[position - 1].result.value
+                )
+            ):
+                before = chosen[position - 1]
+                source, spec = before.layouts.rest, before.cost.rest
+            else:
+                form = program.values[group.operands[number].value].form
+                source = linear(form.shape, form.format.bytes, machine)
+                extents = group.extents(group.operands[number].axes) or (1,)
+                spec = Spec.of_linear(extents, form.format.bytes, machine.tiles)
+            layouts = here.layouts.operands[number]
+            yield from _operand(machine, layouts, cost, source, spec)
+        if here.cost.splits:
+            yield _stack(program, machine, position, here)
+        if not program.is_link(position):
+            form = program.values[group.result.value].form
+            target = linear(form.shape, form.format.bytes, machine)
+            rest = here.cost.rest
+            spec = Spec.of_linear(rest.shape, rest.element_bytes, machine.tiles)
+            if here.layouts.rest != target:
+                yield _move(
+                    machine, "settle", here.layouts.rest, target, rest, spec, False
+                )
+
+
+def _operand(
+    machine: Machine,
+    layouts: OperandLayouts,
+    cost: OperandCost,
+    source: Layout,
+    spec: Spec,
+) -> Iterator[Move]:
+    shared = bool(cost.users[0] > 1)
+    if layouts.relay is not None:
+        if cost.path != STREAM:
+            yield _move(
+                machine, "relay", source, layouts.relay, spec, cost.relay, False
+            )
+        source, spec = layouts.relay, cost.relay
+    if layouts.gathered is not None:
+        yield _move(
+            machine, "gather", source, layouts.gathered, spec, cost.gathered, shared
+        )
+    elif layouts.windows:
+        steps = [
+            _move(machine, "window", source, window, spec, cost.block, shared)
+            for window in layouts.windows
+        ]
+        exact, bound = all_steps(machine, steps, cost, spec)
+        yield replace(steps[0], steps=(exact, bound))
+        yield from steps[1:]
+    elif source != layouts.block:
+        yield _move(machine, "block", source, layouts.block, spec, cost.block, shared)
+
+
+def _move(
+    machine: Machine,
+    kind: str,
+    source: Layout,
+    target: Layout,
+    spec: Spec,
+    to: Spec,
+    shared: bool,
+) -> Move:
+    priced = movement(machine, spec, to, shared=shared)
+    return Move(kind, relayout(source, target), counts(spec, to), priced)
+
+
+def _stack(program: Program, machine: Machine, position: int, here: Chosen) -> Move:
+    group, layouts, cost = program.groups[position], here.layouts, here.cost
+    table, _ = stack_partials(layouts.computed, layouts.summed)
+    partials = here.table.parts[:, splittable_reduction(group)]
+    source, target = stack_specs(here)
+    return Move(
+        "stack",
+        table,
+        stack_counts(source, target, partials, cost.own),
+        stacked(machine, source, target, partials, cost.own),
+    )
+
+
+def stack_specs(here: Chosen) -> tuple[Spec, Spec]:
+    """What a candidate's partial and summed results are to the cost model."""
+    return here.cost.computed, here.cost.summed
