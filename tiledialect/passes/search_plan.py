@@ -6,7 +6,9 @@ Writes  rung 3: `plan.alternatives` in the function's body, the best plan first,
 Holds   the first plan has the least estimated cycles of all that fit the budget; the
         estimate never falls when the budget does.
 Fails   with exit code 3 when no candidate fits; the error names the smallest budget
-        that works. A budget below the support reservation is refused.
+        that works (or is known to), and there the fullest group, its place in the
+        source and the largest buffers. A budget below the support reservation is
+        refused.
 
 Method: `tiledialect.search`, over labels on cycles and bytes.
 """
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 CERTIFICATE = "tile.certificate"
 PLANS = 4
+LARGEST = 3  # buffers that a refusal names
 
 
 def budget_bytes(module: ModuleOp, machine: Machine, text: str) -> int:
@@ -109,8 +112,13 @@ def read_candidates(
         fail(op, f"the catalogue's choices cannot be read: {error}")
     if any(len(paths) != len(group.operands) for paths in choices.paths):
         fail(op, f"a way has a word for each of {len(group.operands)} operands")
+    if (grids < 1).any() or (grids.prod(axis=1) > machine.tiles).any():
+        fail(op, f"a row of the table is no grid of 1 to {machine.tiles} tiles")
     panel = panel_depth(program, group, machine)
-    return candidates(group, grids, choices.variants(), panel)
+    found = candidates(group, grids, choices.variants(), panel)
+    if not found:
+        fail(op, f"the catalogue of '{group.name}' has no candidate")
+    return found
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ class SearchPlanPass(ModulePass):
         ]
         outcome = search(make_problem(program, machine, tables), budget, self.plans)
         if not outcome.plans:
-            _refuse(op, machine, budget, outcome)
+            _refuse(op, program, machine, budget, outcome, catalogues)
         locations = [carried_location(catalogue) for catalogue in catalogues]
         _write(op, program, machine, outcome.plans, locations)
         for catalogue in catalogues:
@@ -148,21 +156,39 @@ class SearchPlanPass(ModulePass):
         set_rung(op, 3)
 
 
-def _refuse(op: ModuleOp, machine: Machine, budget: int, outcome: Outcome) -> None:
-    function = entry_function(op)
-    least = outcome.smallest_budget
-    if least is None:
-        change = f"no plan fits the {machine.max_bytes} bytes of a tile either"
-    elif outcome.is_smallest:
-        change = f"the smallest budget that works is {least} bytes"
-    else:
-        change = f"a budget of {least} bytes works"
-    fail(
-        function,
+def _refuse(
+    op: ModuleOp,
+    program: Program,
+    machine: Machine,
+    budget: int,
+    outcome: Outcome,
+    catalogues: Sequence[CatalogueOp],
+) -> None:
+    """Say what no plan has room for, and what would be enough."""
+    message = (
         f"no plan fits a budget of {budget} bytes a tile"
-        f" ({machine.memory.support_bytes} of them support); {change}",
-        Infeasible,
+        f" ({machine.memory.support_bytes} of them support)"
     )
+    plan, place = outcome.smallest, entry_function(op)
+    if plan is None:
+        either = f"no plan fits the {machine.max_bytes} bytes of a tile either"
+        fail(place, f"{message}; {either}", Infeasible)
+    if outcome.is_smallest:
+        message += f"; the smallest budget that works is {plan.footprint} bytes"
+    else:
+        message += f"; a budget of {plan.footprint} bytes works"
+    if catalogues:
+        place = catalogues[plan.fullest]
+        largest = _largest(program, machine, plan)
+        message += f", fullest in '{place.group.data}'; largest there: {largest}"
+    fail(place, message, Infeasible)
+
+
+def _largest(program: Program, machine: Machine, plan: Plan) -> str:
+    from tiledialect.search.largest import largest_buffers
+
+    buffers = largest_buffers(program, machine, plan, LARGEST)
+    return ", ".join(f"{name} {size}" for name, size in buffers)
 
 
 def _certificate(outcome: Outcome) -> DictionaryAttr:

@@ -37,12 +37,14 @@ the cycles as before, until it finds one."""
 
 @dataclass(frozen=True)
 class Plan:
-    """A choice for every group: variant and parts of its grid."""
+    """A choice for every group: variant and parts of its grid. `fullest` is the first
+    group in which as many bytes are live as in any."""
 
     choices: tuple[tuple[Variant, tuple[int, ...]], ...]
     cycles: int
     tensor_bytes: int
     support_bytes: int
+    fullest: int
 
     @property
     def footprint(self) -> int:
@@ -74,13 +76,13 @@ def search(
     bytes and at most `slack` more cycles. Searches of one problem may share `pools`."""
     pools = pools or make_pools(problem)
     least = least_to_come(pools)
-    found = _narrow(problem, pools, Limits(budget, ENDLESS, least))
+    found = _narrow(problem, pools, Limits(budget, ENDLESS, least))[1][-1]
     if len(found):
         beat = int(found.cycles.min())
     else:
         light = tuple(pool.best(timed=False) for pool in pools)
         bound = Limits(budget, ENDLESS, least_to_come(light), timed=False)
-        found = _narrow(problem, light, bound)
+        found = _narrow(problem, light, bound)[1][-1]
         if not len(found):
             found = _exact(problem, light, bound)[-1]
         if not len(found):
@@ -97,23 +99,41 @@ def search(
 def _infeasible(problem: Problem, light: tuple[Pool, ...]) -> Outcome:
     """No plan fits; the least budget that does is sought where that is quick, else one
     that is known to do."""
-    if sum(map(len, light)) <= MOST_FOR_SMALLEST:
-        small, plan = _smallest(problem, light)
-        return Outcome("infeasible", (), 0, small, plan)
-    known = _least_known(problem, light)
-    enough = known if known <= problem.machine.max_bytes else None
-    return Outcome("infeasible", (), 0, enough, None, is_smallest=False)
+    exact = sum(map(len, light)) <= MOST_FOR_SMALLEST
+    plan = _smallest(problem, light) if exact else _small(problem, light)
+    known = None if plan is None else plan.footprint
+    return Outcome("infeasible", (), 0, known, plan, is_smallest=exact)
 
 
-def _least_known(problem: Problem, light: tuple[Pool, ...]) -> int:
-    """Bytes of the smallest plan that narrow passes find; more than all if none."""
-    known = problem.machine.max_bytes + 1
-    least = least_to_come(light)
-    bound = Limits(known - 1, ENDLESS, least, timed=False)
-    while len(better := _narrow(problem, light, bound)):
-        known = int(need(problem, better.resident, better.transient, better.rows).min())
-        bound = Limits(known - 1, ENDLESS, least, timed=False)
-    return known
+def _small(problem: Problem, light: tuple[Pool, ...]) -> Plan | None:
+    """The smallest plan that narrow passes find."""
+    least, most = least_to_come(light), problem.machine.max_bytes
+    plan: Plan | None = None
+    while True:
+        bound = Limits(most, ENDLESS, least, timed=False)
+        better = _least_plan(problem, *_narrow(problem, light, bound))
+        if better is None:
+            return plan
+        plan, most = better, better.footprint - 1
+
+
+def _smallest(problem: Problem, light: tuple[Pool, ...]) -> Plan | None:
+    """The smallest plan there is."""
+    known = _small(problem, light)
+    most = problem.machine.max_bytes if known is None else known.footprint
+    bound = Limits(most, ENDLESS, least_to_come(light), timed=False)
+    return _least_plan(problem, light, _exact(problem, light, bound))
+
+
+def _least_plan(
+    problem: Problem, pools: tuple[Pool, ...], layers: list[Labels]
+) -> Plan | None:
+    """Of the plans found the one that needs the fewest bytes."""
+    last = layers[-1]
+    if not len(last):
+        return None
+    needs = need(problem, last.resident, last.transient, last.rows)
+    return _plan(problem, pools, layers, int(np.argmin(needs)))
 
 
 def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Labels]:
@@ -131,16 +151,18 @@ def _begin(problem: Problem, bound: Limits) -> Labels:
     return label.take(bound.allow(problem, 0, *costs))
 
 
-def _narrow(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> Labels:
+def _narrow(
+    problem: Problem, pools: tuple[Pool, ...], bound: Limits
+) -> tuple[tuple[Pool, ...], list[Labels]]:
     """Plans found by keeping only the most promising labels and candidates, in cycles
-    or (if not timed) in bytes."""
+    or (if not timed) in bytes: these candidates, and the labels of every stage."""
     some = tuple(_promising(problem, pool, bound) for pool in pools)
-    labels = _begin(problem, bound)
+    layers = [_begin(problem, bound)]
     for position in range(problem.count):
-        labels = extend(problem, some, position, labels, bound)
-        rank = _rank(problem, labels, bound)
-        labels = labels.take(np.argsort(rank, kind="stable")[:NARROW])
-    return labels
+        labels = extend(problem, some, position, layers[-1], bound)
+        best = np.argsort(_rank(problem, labels, bound), kind="stable")[:NARROW]
+        layers.append(labels.take(best))
+    return some, layers
 
 
 def _rank(problem: Problem, table: Labels | Pool, bound: Limits) -> Ints:
@@ -173,22 +195,9 @@ def _first_cycles(
 def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     """The least budget that some plan fits, and that plan; None where the machine's
     whole memory is not enough."""
-    pools = make_pools(problem)
-    return _smallest(problem, tuple(pool.best(timed=False) for pool in pools))
-
-
-def _smallest(
-    problem: Problem, pools: tuple[Pool, ...]
-) -> tuple[int | None, Plan | None]:
-    known = min(_least_known(problem, pools), problem.machine.max_bytes)
-    bound = Limits(known, ENDLESS, least_to_come(pools), timed=False)
-    layers = _exact(problem, pools, bound)
-    last = layers[-1]
-    if not len(last):
-        return None, None
-    needs = need(problem, last.resident, last.transient, last.rows)
-    best = int(np.argmin(needs))
-    return int(needs[best]), _plan(problem, pools, layers, best)
+    light = tuple(pool.best(timed=False) for pool in make_pools(problem))
+    plan = _smallest(problem, light)
+    return (None, None) if plan is None else (plan.footprint, plan)
 
 
 def _plan(
@@ -196,9 +205,11 @@ def _plan(
 ) -> Plan:
     last = layers[-1]
     choices: list[tuple[Variant, tuple[int, ...]]] = []
-    at = label
+    at, fullest = label, 0
     for position in range(problem.count - 1, -1, -1):
         labels, pool = layers[position + 1], pools[position]
+        if labels.transient[at] == last.transient[label]:
+            fullest = position
         candidate = int(labels.candidate[at])
         variant = problem.stages[position].variants[int(pool.variant[candidate])]
         parts = variant.table.parts[int(pool.row[candidate])]
@@ -215,4 +226,5 @@ def _plan(
         int(last.cycles[label]),
         int(tensor[0]),
         int(support[0]),
+        fullest,
     )

@@ -10,14 +10,15 @@
 // NEGATIVE: error: search-plan keeps at least 1 plan, not plans=-1
 
 // One byte too few: 2048 of support, twice 4096 for x and its result, a 64th for gaps.
-// CHECK: search-plan-errors.mlir:16:3: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes
+// The place is that of the fullest group.
+// CHECK: f.mlir:2:8: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes, fullest in 'h'; largest there: x at h 4096, h 4096
 !x = tensor<4096xf32>
 module attributes {tile.machine = "mini4", tile.rung = 2} {
   func.func @main(%x: !x) -> !x {
     %h = tile.neg %x : !x
     return %h : !x
   }
-  plan.catalogue "h" (d0 4096) considered 4 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32>
+  plan.catalogue "h" (d0 4096) considered 4 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":2:8
 }
 
 // -----
@@ -195,4 +196,30 @@ module attributes {tile.machine = "mini4", tile.rung = 2} {
     return %h : !x
   }
   plan.catalogue "h" (d0 6) considered 1 dropped () columns ["parts.d0"] paths ["direct", "direct stored"] rests ["block row_major"] steps [1] table dense<[[1]]> : tensor<1x1xi32> from "f.mlir":7:8
+}
+
+// -----
+
+// A grid has no more parts than there are tiles.
+// CHECK: f.mlir:9:8: error: a row of the table is no grid of 1 to 4 tiles
+!x = tensor<6xf32>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    %h = tile.neg %x : !x
+    return %h : !x
+  }
+  plan.catalogue "h" (d0 6) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [5]]> : tensor<2x1xi32> from "f.mlir":9:8
+}
+
+// -----
+
+// A group without candidates cannot be run.
+// CHECK: f.mlir:9:9: error: the catalogue of 'h' has no candidate
+!x = tensor<6xf32>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    %h = tile.neg %x : !x
+    return %h : !x
+  }
+  plan.catalogue "h" (d0 6) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["cut0 row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:9
 }
