@@ -357,24 +357,28 @@ def _check_rows(machine: Machine) -> None:
 
 
 def _check_positive(machine: Machine) -> None:
-    positive = {
-        "workers": machine.workers,
-        "exchange.row_tiles": machine.exchange.row_tiles,
-        "exchange.send_chunk_words": machine.exchange.send_chunk_words,
-        "exchange.max_message_words": machine.exchange.max_message_words,
-    }
-    for mode in machine.matrix:
-        name = f"matrix {mode.operand}"
-        positive[f"{name} k_block"] = mode.k_block
-        positive[f"{name} n_block"] = mode.n_block
-        positive[f"{name} row_step"] = mode.row_step
-    for timing in (*machine.map, *machine.sum, *machine.reduce):
-        positive[f"{type(timing).__name__} group_elements"] = timing.group_elements
-    for region in machine.memory.regions:
-        positive[f"region {region.name} element_bytes"] = region.element_bytes
-    for name, value in positive.items():
-        if value < 1:
-            raise MachineError(f"machine.{name} must be at least 1, is {value}")
+    positive: list[tuple[str, float]] = [
+        ("clock_ghz", machine.clock_ghz),
+        ("workers", machine.workers),
+        ("exchange.row_tiles", machine.exchange.row_tiles),
+        ("exchange.send_chunk_words", machine.exchange.send_chunk_words),
+        ("exchange.max_message_words", machine.exchange.max_message_words),
+    ]
+    for i, mode in enumerate(machine.matrix):
+        positive += [
+            (f"matrix[{i}].k_block", mode.k_block),
+            (f"matrix[{i}].n_block", mode.n_block),
+            (f"matrix[{i}].row_step", mode.row_step),
+        ]
+    tables = {"map": machine.map, "sum": machine.sum, "reduce": machine.reduce}
+    for table, rows in tables.items():
+        for i, row in enumerate(rows):
+            positive.append((f"{table}[{i}].group_elements", row.group_elements))
+    for i, region in enumerate(machine.memory.regions):
+        positive.append((f"memory.regions[{i}].element_bytes", region.element_bytes))
+    for name, value in positive:
+        if value <= 0:
+            raise MachineError(f"machine.{name} must be more than 0, is {value}")
     if machine.exchange.word_bytes != 4:
         raise MachineError("machine.exchange.word_bytes must be 4")
     if machine.exchange.send_chunk_words > 64:

@@ -247,7 +247,7 @@ BAD_FILES = {
     'base = "mini4"\n[memory]\nbytes = 5': "machine.memory.bytes is 5",
     'base = "mini4"\n[memory]\nsupport_bytes = 99999': "more than the 16256 bytes",
     'base = "mini4"\n[exchange]\nword_bytes = 8': "word_bytes must be 4",
-    'base = "mini4"\n[exchange]\nrow_tiles = 0': "row_tiles must be at least 1, is 0",
+    'base = "mini4"\n[exchange]\nrow_tiles = 0': "row_tiles must be more than 0, is 0",
     'base = "mini4"\nmatrix = 3': "machine.matrix must be a list",
     "base = 3": "'base' must name a machine",
     "this is no toml": "machine file",
@@ -272,3 +272,19 @@ def test_a_machine_file_that_leads_back_to_itself_is_refused(tmp_path: Path) -> 
     path.write_text(f'base = "{path}"')
     with pytest.raises(MachineError, match="not lead back to itself"):
         Machine.load(str(path))
+
+
+@pytest.mark.parametrize("table", ["matrix", "map", "sum", "reduce"])
+def test_every_row_of_a_table_must_divide(table: str) -> None:
+    """Not only the last row of its kind: each has its own name in the message."""
+    rows = [dict(row) for row in Machine.load("mini16").fields[table]]
+    field = "k_block" if table == "matrix" else "group_elements"
+    rows[0][field] = 0
+    wanted = rf"{table}\[0\]\.{field} must be more than 0, is 0"
+    with pytest.raises(MachineError, match=wanted):
+        Machine.from_fields({"base": "mini16", table: rows})
+
+
+def test_a_clock_that_stands_is_refused() -> None:
+    with pytest.raises(MachineError, match="clock_ghz must be more than 0, is 0"):
+        Machine.from_fields({"base": "mini16", "clock_ghz": 0.0})
