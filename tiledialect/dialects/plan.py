@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Dialect, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Dialect, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -304,11 +304,6 @@ class AlternativesOp(IRDLOperation):
             printer.print_string(f" plan {cycles} cycles {size} bytes ")
             printer.print_region(plan)
         print_end(printer, self)
-
-
-def plan_region(steps: Sequence[IRDLOperation]) -> Region:
-    """A region of one plan from its operations."""
-    return Region(Block(list(steps)))
 
 
 Plan = Dialect(

@@ -16,8 +16,8 @@ from tiledialect.codelets import Need
 from tiledialect.dialects.buffers import BufferOp
 from tiledialect.dialects.codelet import ComputeOp
 from tiledialect.dialects.exchange import PhaseOp
-from tiledialect.dialects.memory import BindOp, ProgramOp
-from tiledialect.layout import Layout, round_up
+from tiledialect.dialects.memory import ProgramOp
+from tiledialect.layout import round_up
 from tiledialect.tiles import TileSet
 
 Make = Callable[[], Operation]
@@ -77,18 +77,11 @@ class Step:
 
 
 @dataclass
-class Bind:
-    """What the host writes to or reads from a buffer."""
-
-    make: Make
-
-
-@dataclass
 class Draft:
-    """Buffers, binds and steps in order."""
+    """Buffers, binds and steps in order; all but buffers are made when these are."""
 
     buffers: list[Buffer] = field(default_factory=list[Buffer])
-    binds: list[Bind] = field(default_factory=list[Bind])
+    binds: list[Make] = field(default_factory=list[Make])
     steps: list[Step] = field(default_factory=list[Step])
     names: set[str] = field(default_factory=set[str])
 
@@ -148,7 +141,7 @@ class Draft:
                 location=buffer.location,
             )
             operations.append(buffer.op)
-        operations += [bind.make() for bind in self.binds]
+        operations += [make() for make in self.binds]
         for number, step in enumerate(self.steps):
             inner = [make() for make in step.makes]
             operations.append(_step(number, step, inner))
@@ -160,30 +153,3 @@ def _step(number: int, step: Step, inner: list[Operation]) -> Operation:
     return kind(
         number, step.name, inner, estimate=step.estimate, location=step.location
     )
-
-
-def bind_maker(
-    kind: str,
-    index: int,
-    name: str,
-    buffer: Buffer,
-    layout: Layout,
-    type: object,
-    value: object,
-    location: str | None,
-) -> Bind:
-    """A bind that is made once its buffer is."""
-
-    def make() -> Operation:
-        return BindOp(
-            kind,
-            index,
-            name,
-            buffer.value,
-            layout,
-            type,  # pyright: ignore[reportArgumentType]
-            value=value,  # pyright: ignore[reportArgumentType]
-            location=location,
-        )
-
-    return Bind(make)

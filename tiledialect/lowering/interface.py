@@ -11,15 +11,16 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tiledialect.dialects.interfaces import Constant
+from tiledialect.dialects.memory import BindOp, Value
 from tiledialect.dialects.plan_step_ops import LoadOp
 from tiledialect.dialects.tile import argument_names, parameter_flags
 from tiledialect.dialects.tile_types import TensorForm, tensor_form
 from tiledialect.layout import Layout
 from tiledialect.lowering.calls import layout_tiles
-from tiledialect.lowering.draft import Buffer, Draft, bind_maker
+from tiledialect.lowering.draft import Buffer, Draft
 from tiledialect.machine import Machine
 
 
@@ -36,7 +37,6 @@ class Interface:
     """The buffers of a plan's values; `held` knows where each of them lies."""
 
     def __init__(self, function: FuncOp, machine: Machine) -> None:
-
         self.function = function
         self.machine = machine
         self.draft: Draft = Draft()
@@ -73,19 +73,20 @@ class Interface:
         name: str,
         held: Held,
         op: Operation,
-        value: Attribute | None = None,
+        value: Value | None = None,
     ) -> None:
 
+        location = location_of(op)
         self.draft.binds.append(
-            bind_maker(
+            lambda: BindOp(
                 kind,
                 index,
                 name,
-                held.buffer,
+                held.buffer.value,
                 held.layout,
                 held.form.type,
-                value,
-                location_of(op),
+                value=value,
+                location=location,
             )
         )
 
@@ -116,7 +117,6 @@ class Interface:
     def new_buffer(
         self, name: str, layout: Layout, purpose: str, op: Operation, slots: int = 1
     ) -> Buffer:
-
         return self.draft.buffer(
             name,
             layout.tile_bytes * slots,
@@ -132,7 +132,7 @@ def location_of(op: Operation) -> str | None:
     return text.data if isinstance(text, StringAttr) else None
 
 
-def constant_value(owner: object, form: TensorForm) -> Attribute:
+def constant_value(owner: object, form: TensorForm) -> Value:
     """A constant's elements, written out, as the attribute of a bind."""
     assert isinstance(owner, Constant)
     data = owner.element_bytes()
