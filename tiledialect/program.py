@@ -61,6 +61,14 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Member:
+    """An operation that a group runs, and the name of the value that it makes."""
+
+    name: str
+    operation: Operation
+
+
+@dataclass(frozen=True)
 class Group:
     """Operations that are planned as one.
 
@@ -70,6 +78,7 @@ class Group:
     format      number format of the anchor's own result, before `stages`
     function    sum or max for a reduce; of a map the first stage says it
     accumulate  format of partial sums
+    members     operations of rung 1 that it runs, in order; none for a widening cast
     """
 
     name: str
@@ -82,6 +91,7 @@ class Group:
     function: str
     accumulate: str
     stages: tuple[Stage, ...] = ()
+    members: tuple[Member, ...] = field(default=(), compare=False)
 
     def extents(self, axes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.dims[axis].extent for axis in axes)
@@ -253,13 +263,13 @@ class _Reader:
         group = self.groups[position]
         before = self.values[sources[0]].form
         stage = _stage(op.scalar_function, before, form, ())
-        made = self._add(
-            op.results[0], Value(self._name(op, "value"), form, "computed", locate(op))
-        )
+        name = self._name(op, "value")
+        made = self._add(op.results[0], Value(name, form, "computed", locate(op)))
         self.groups[position] = replace(
             group,
             result=Operand(made, group.result.axes),
             stages=(*group.stages, stage),
+            members=(*group.members, Member(name, op)),
         )
         self.chains[made] = position
         return True
@@ -363,6 +373,7 @@ class _Reader:
                 function=function,
                 accumulate=accumulate,
                 stages=stages,
+                members=(Member(name, op),),
             )
         )
         self.chains[made] = len(self.groups) - 1
