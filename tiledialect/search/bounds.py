@@ -58,6 +58,23 @@ class Limits:
         """Cycles that may be spent before a stage."""
         return self.cycles - self.least[position].cycles
 
+    def needs(
+        self,
+        problem: Problem,
+        position: int,
+        resident: Ints,
+        transient: Ints,
+        rows: Ints,
+    ) -> Ints:
+        """The footprint at least of what goes on from before a stage, where so much is
+        held so far."""
+        least = self.least[position]
+        tensors = np.maximum(
+            least.resident + np.maximum(transient, least.transient), least.both
+        )
+        support = problem.support_bytes(rows + least.rows)
+        return support + footprint(resident + tensors + problem.interface_bytes)
+
     def allow(
         self,
         problem: Problem,
@@ -68,14 +85,8 @@ class Limits:
         rows: Ints,
     ) -> Mask:
         """Whether what was spent before a stage leaves enough for those to come."""
-        least = self.least[position]
-        tensors = np.maximum(
-            least.resident + np.maximum(transient, least.transient), least.both
-        )
-        support = problem.support_bytes(rows + least.rows)
-        tensors = tensors + problem.interface_bytes
-        fits = support + footprint(resident + tensors) <= self.budget
-        return fits & (cycles <= self.cycles - least.cycles)
+        needs = self.needs(problem, position, resident, transient, rows)
+        return (needs <= self.budget) & (cycles <= self.room(position))
 
 
 def least_to_come(pools: tuple[Pool, ...]) -> tuple[Least, ...]:
