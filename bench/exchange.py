@@ -1,11 +1,12 @@
 """Exchange schedules against their bounds: `python -m bench.exchange --json FILE`.
 
-One row a pattern of `bench/patterns.py`, on the latencies of ipu-c600. The ratio is the
-last arrival over the larger of the receive and the send bound; control words, which
-would only ease it, are printed beside. Seconds are the best of a few runs, compiled,
-and cpu those that the processor worked: they differ where others use it too. What the
-first use of the compiled loops takes is reported apart (`--cold`: with an empty cache).
-Exit code 0 when every target holds, else 1.
+Two tables. *patterns*: one row a pattern of `bench/patterns.py`, on the latencies of
+ipu-c600; the ratio is the last arrival over the larger of the receive and the send
+bound; control words, which would only ease it, are printed beside. Seconds are the best
+of a few runs, compiled, and cpu those that the processor worked: they differ where
+others use it too. What the first use of the compiled loops takes is reported apart
+(`--cold`: with an empty cache). *cells*: every phase of the f8 MLP at every budget,
+compiled (`exchange_cells.py`). Exit code 0 when every target holds, else 1.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import patterns
+from bench.exchange_cells import report_cells
 from tiledialect.schedule.bounds import control_words
 from tiledialect.schedule.solve import Schedule, schedule
 from tiledialect.schedule.table import Index, Messages, endpoints
@@ -180,8 +182,10 @@ HEADER = (
 )
 
 
-def report(rows: Iterable[Case], compile_seconds: float) -> dict[str, object]:
-    """Measure and print every case; what goes to the JSON file."""
+def report(
+    rows: Iterable[Case], compile_seconds: float
+) -> tuple[dict[str, object], list[str]]:
+    """Measure and print every case; what goes to the JSON file, and what missed."""
     print(HEADER)
     measured: list[Row] = []
     for case in rows:
@@ -193,27 +197,40 @@ def report(rows: Iterable[Case], compile_seconds: float) -> dict[str, object]:
         f"exchange: {held} of {len(measured)} rows hold; first use of the compiled "
         f"loops {compile_seconds:.1f} s" + "".join(f"; missed: {n}" for n in missed)
     )
-    return {
+    figures: dict[str, object] = {
         "rows": [asdict(row) for row in measured],
         "compile_seconds": compile_seconds,
-        "missed": missed,
     }
+    return figures, missed
+
+
+TABLES = ("patterns", "cells")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.exchange", description=__doc__)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
-    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--only", choices=TABLES, action="append", help="one table")
+    parser.add_argument("--rows", default="", help="rows whose name contains this")
     parser.add_argument("--cold", action="store_true", help="with an empty cache")
     options = parser.parse_args(arguments)
+    tables: Sequence[str] = options.only or TABLES
+    figures: dict[str, object] = {}
+    missed: list[str] = []
     with tempfile.TemporaryDirectory() as cache:
         if options.cold:
             os.environ["NUMBA_CACHE_DIR"] = cache
-        chosen = [case for case in cases() if options.only in case.name]
-        figures = report(chosen, first_use())
+        if "patterns" in tables:
+            chosen = [case for case in cases() if options.rows in case.name]
+            figures, missed = report(chosen, first_use())
+        if "cells" in tables:
+            cells, more = report_cells(options.rows)
+            figures["cells"] = [asdict(cell) for cell in cells]
+            missed += more
+    figures["missed"] = missed
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
-    return 1 if figures["missed"] else 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
