@@ -83,9 +83,10 @@ def _cut_blocks(layout: Layout) -> tuple[Ints, Ints, Ints]:
 
 def axis_blocks(layout: Layout, axis: int) -> tuple[Ints, Ints, Ints]:
     """Tiles added, first element and end of every block along one axis."""
-    extent = layout.shape[axis]
+    start, extent = layout.axis_range(axis)
     tiles = np.zeros(1, dtype=np.int64)
-    starts, ends = tiles, np.array([extent], dtype=np.int64)
+    starts = np.array([start], dtype=np.int64)
+    ends = starts + extent
     for cut in layout.cuts[axis]:
         edges = np.asarray(cut.starts(extent), dtype=np.int64)
         limit = np.repeat(ends, cut.parts)

@@ -198,7 +198,7 @@ def outer_sum(parts: Sequence[Ints]) -> Ints:
 def _axes(layout: Layout) -> list[_Axis]:
     """The axes of a layout, outermost first, plain ones joined where they can be."""
     axes: list[_Axis] = []
-    windowed = {window.axis for window in layout.windows}
+    windowed = {window.axis for window in (*layout.windows, *layout.ranges)}
     for number, extent in enumerate(layout.shape):
         if extent == 1 and number not in windowed:
             continue
@@ -280,6 +280,6 @@ def _block_runs(source: Layout, destination: Layout) -> Runs:
         column(1, 1),
         outer_sum(zeros),
     )
-    if not (source.windows or destination.windows):
+    if not any(side.windows or side.ranges for side in (source, destination)):
         return runs
     return runs.take((runs.source >= 0) & (runs.destination >= 0))

@@ -85,9 +85,12 @@ def group_layouts(
     machine: Machine,
     variant: Variant,
     parts: tuple[int, ...],
+    part: Window | None = None,
 ) -> GroupLayouts:
-    """The layouts of one candidate."""
+    """The layouts of one candidate; `part`: of one chunk of the domain."""
     grid = grid_layout(program, group, machine, parts)
+    if part is not None:
+        grid = grid.with_(ranges=(part,))
     steps = step_grids(program, group, machine, grid, variant.steps)
     operands = tuple(
         operand_layouts(program, group, machine, grid, position, path, steps)
@@ -110,7 +113,13 @@ def group_layouts(
         as_linear(computed, machine),
         as_linear(summed, machine),
         as_linear(resting, machine),
-        Layout(summed.shape, 1, summed.cuts, Layout.row_major(len(summed.shape))),
+        Layout(
+            summed.shape,
+            1,
+            summed.cuts,
+            Layout.row_major(len(summed.shape)),
+            ranges=summed.ranges,
+        ),
     )
 
 
@@ -118,6 +127,7 @@ def as_linear(layout: Layout, machine: Machine) -> Layout:
     """The same layout written as linear ownership, where it is that: one axis in the
     same runs over neighbouring tiles."""
     plain = not (layout.replicas or layout.partial or layout.spread or layout.first)
+    plain = plain and not layout.ranges
     if not plain or len(layout.cuts) != 1 or len(layout.cuts[0]) > 1:
         return layout
     if any(cut.stride != 1 or cut.balanced for cut in layout.cuts[0]):
@@ -167,7 +177,13 @@ def _projected(
     else:
         shape = tuple(grid.shape[a] for a in operand.axes)
         cuts = tuple(grid.cuts[a] for a in operand.axes)
-    return Layout(shape, element_bytes, cuts, order, replicas=_others(grid, operand))
+    ranges = tuple(
+        replace(held, axis=operand.axes.index(held.axis))
+        for held in grid.ranges
+        if held.axis in operand.axes
+    )
+    replicas = _others(grid, operand)
+    return Layout(shape, element_bytes, cuts, order, replicas=replicas, ranges=ranges)
 
 
 def _others(grid: Layout, operand: Operand) -> tuple[Group, ...]:

@@ -84,7 +84,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Window:
-    """Of each block only `count` indices along `axis`, from `start` on, are held."""
+    """Only `count` indices along `axis`, from `start` on, are held."""
 
     axis: int
     start: int
@@ -92,7 +92,7 @@ class Window:
 
 
 ABSENT = -(1 << 40)
-"""Tiles added by an index that no window holds: no sum with it is a tile."""
+"""Tiles added by an index that is not held: no sum with it is a tile."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,8 @@ class Layout:
     packed         no padding of the innermost extent to a word
     windows        a part of each block is held, the rest is nowhere: one step's share
                    of an operand that comes in steps
+    ranges         a part of the tensor is held, and cut; the rest is nowhere: one chunk
+                   of a chain that runs chunk by chunk
     """
 
     shape: tuple[int, ...]
@@ -124,6 +126,7 @@ class Layout:
     spread_bytes: int = SPREAD_BYTES
     packed: bool = False
     windows: tuple[Window, ...] = ()
+    ranges: tuple[Window, ...] = ()
 
     @staticmethod
     def linear(shape: Iterable[int], element_bytes: int, tiles: int) -> Layout:
@@ -173,17 +176,30 @@ class Layout:
         return self._window_problem()
 
     def _window_problem(self) -> str | None:
-        if any(w.start < 0 or w.count < 1 for w in self.windows):
+        both = (*self.windows, *self.ranges)
+        if any(w.start < 0 or w.count < 1 for w in both):
             return "a window starts at 0 or later and holds at least one index"
-        if any(not 0 <= w.axis < len(self.shape) for w in self.windows):
+        if any(not 0 <= w.axis < len(self.shape) for w in both):
             return "a window names an axis that the shape lacks"
+        axes = [r.axis for r in self.ranges]
+        if len(set(axes)) < len(axes):
+            return "an axis has one range at most"
+        if any(r.start + r.count > self.shape[r.axis] for r in self.ranges):
+            return "a range ends behind its axis"
         return None
 
     # Sizes
 
+    def axis_range(self, axis: int) -> tuple[int, int]:
+        """First index along an axis that is held and cut, and how many are."""
+        for held in self.ranges:
+            if held.axis == axis:
+                return held.start, held.count
+        return 0, self.shape[axis]
+
     def block_extent(self, axis: int) -> int:
         """Elements along `axis` of the largest block."""
-        extent = self.shape[axis]
+        _, extent = self.axis_range(axis)
         for cut in self.cuts[axis]:
             extent = cut.block(extent)
         for window in self.windows:
@@ -253,13 +269,15 @@ class Layout:
     # Tables along one axis (numpy)
 
     def axis_blocks(self, axis: int) -> tuple[Ints, Ints]:
-        """For each index along `axis`: tiles added (ABSENT outside a window), and index
+        """For each index along `axis`: tiles added (ABSENT if it is not held), and index
         inside the part of its block that is held."""
         import numpy as np
 
-        local = np.arange(self.shape[axis], dtype=np.int64)
-        tiles = np.zeros_like(local)
-        extent = self.shape[axis]
+        start, extent = self.axis_range(axis)
+        index = np.arange(self.shape[axis], dtype=np.int64) - start
+        outside = (index < 0) | (index >= extent)
+        local = np.where(outside, 0, index)
+        tiles = np.where(outside, ABSENT, 0)
         for cut in self.cuts[axis]:
             local, block = _cut_again(cut, extent, local)
             tiles += block * cut.stride

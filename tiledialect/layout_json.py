@@ -22,8 +22,8 @@ MAX_STRIDE = 1 << 16
 
 def layout_to_json(layout: Layout) -> dict[str, Json]:
     """The fields of a layout as lists and numbers. What a host reads or writes is
-    whole: a layout with windows is refused with ValueError."""
-    if layout.windows:
+    whole: a layout with windows or ranges is refused with ValueError."""
+    if layout.windows or layout.ranges:
         raise ValueError("a layout with windows has no place in a package")
     return {
         "shape": list(layout.shape),

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tiledialect.candidates import Candidates, Variant, matrix_mode
+from tiledialect.chunks import Chunking, chunked, chunking_of
 from tiledialect.codelets import Stage
 from tiledialect.cost.group import (
     GroupCost,
@@ -61,36 +62,49 @@ def plan_steps(
     sources: Mapping[int, SSAValue],
     locations: Sequence[str | None],
     types: Sequence[Attribute],
+    chunks: int = 1,
 ) -> tuple[list[Operation], list[SSAValue]]:
     """The steps of a plan, and its results, of these types, in linear ownership.
 
     `sources` are the SSA values of arguments and constants by value number, `locations`
     say for each group where it comes from, if that is known.
     """
-    builder = _Builder(program, machine, sources)
-    for position, choice in enumerate(choices):
-        builder.add_group(position, choice, locations[position])
+    chunking = chunking_of(program, chunks)
+    builder = _Builder(program, machine, sources, chunking)
+    for number in range(chunks):
+        for position, choice in enumerate(choices):
+            builder.add_group(position, choice, locations[position], number)
     return builder.steps, builder.results(types)
 
 
 class _Builder:
     def __init__(
-        self, program: Program, machine: Machine, sources: Mapping[int, SSAValue]
+        self,
+        program: Program,
+        machine: Machine,
+        sources: Mapping[int, SSAValue],
+        chunking: Chunking,
     ) -> None:
         self.program = program
         self.machine = machine
         self.sources = sources
+        self.chunking = chunking
         self.steps: list[Operation] = []
         self.placed: dict[int, Placed] = {}
+        self.stored: dict[tuple[int, Layout], Placed] = {}
 
-    def add_group(self, position: int, choice: Choice, location: str | None) -> None:
+    def add_group(
+        self, position: int, choice: Choice, location: str | None, number: int
+    ) -> None:
         program, machine = self.program, self.machine
         group = program.groups[position]
         variant, parts = choice
-        layouts = group_layouts(program, group, machine, variant, parts)
+        part = self.chunking.part(position, number)
+        layouts = group_layouts(program, group, machine, variant, parts, part)
         table = Candidates(variant, np.array([parts], dtype=np.int64))
-        cost = group_cost(program, group, machine, table)
-        step = _GroupSteps(self, group, layouts, cost, location)
+        priced = chunked(program, self.chunking, number)
+        cost = group_cost(priced, priced.groups[position], machine, table)
+        step = _GroupSteps(self, group, layouts, cost, location, number)
         feeds = [
             step.operand(number, operand)
             for number, operand in enumerate(layouts.operands)
@@ -104,7 +118,7 @@ class _Builder:
         if tail_stages(group):
             result = step.stages(result)
         if not program.is_link(position):
-            result = step.settle(result)
+            result = step.settle(result, self.placed.get(group.result.value))
         self.placed[group.result.value] = result
 
     def results(self, types: Sequence[Attribute]) -> list[SSAValue]:
@@ -127,6 +141,15 @@ class _Builder:
         layout = linear(form.shape, form.format.bytes, self.machine)
         return self.load(value, layout, group, location)
 
+    def load_stored(
+        self, value: int, layout: Layout, group: str, location: str | None
+    ) -> Placed:
+        """A value that lies there for good; all chunks read the one that does."""
+        known = (value, layout)
+        if self.chunking.count == 1 or known not in self.stored:
+            self.stored[known] = self.load(value, layout, group, location)
+        return self.stored[known]
+
     def load(
         self, value: int, layout: Layout, group: str, location: str | None
     ) -> Placed:
@@ -145,6 +168,7 @@ class _GroupSteps:
     layouts: GroupLayouts
     cost: GroupCost
     location: str | None
+    chunk: int
 
     def operand(self, number: int, layouts: OperandLayouts) -> _Feed:
         """Bring an operand to its block, or to where its windows are taken from."""
@@ -152,10 +176,12 @@ class _GroupSteps:
         known = builder.program.values[value]
         name, zeroed = self.group.name, self._padded_axis(number)
         slot = f"{name}.{known.name}"
+        if builder.chunking.count > 1:
+            slot = f"{slot}.{self.chunk}"
         fill = int(self.cost.operands[number].fill[0])
         if known.is_stored:
             layout = layouts.relay or layouts.block
-            at = builder.load(value, layout, name, self.location)
+            at = builder.load_stored(value, layout, name, self.location)
             return _Feed(self, at, layouts.windows, zeroed, fill, slot)
         if value not in builder.placed:
             placed = builder.load_linear(value, name, self.location)
@@ -206,7 +232,13 @@ class _GroupSteps:
             return None
         return self.group.operands[number].axes.index(3)
 
-    def relayout(self, at: Placed, layout: Layout, zeroed: int | None) -> Placed:
+    def relayout(
+        self,
+        at: Placed,
+        layout: Layout,
+        zeroed: int | None,
+        into: Placed | None = None,
+    ) -> Placed:
         if at.layout == layout and zeroed is None:
             return at
         estimate = StepEstimate(0, 0)
@@ -218,6 +250,7 @@ class _GroupSteps:
             layout,
             zeroed=zeroed,
             zero_cycles=0 if zeroed is None else self._zero_cycles(layout),
+            into=None if into is None else into.value,
             compute=estimate.copy,
             exchange=estimate.exchange,
             location=self.location,
@@ -253,9 +286,10 @@ class _GroupSteps:
             block.cuts,
             Layout.row_major(len(block.shape)),
             replicas=block.replicas,
+            ranges=block.ranges,
         )
         stage = Stage("identity", form.format.name, form.format.name, form.scale)
-        cycles = pack_cycles(self.builder.machine, layout_spec(block, block.shape))
+        cycles = pack_cycles(self.builder.machine, layout_spec(block, block))
         every = list(range(len(names)))
         zeroed = self._padded_axis(number)
         parameters = stages_parameter((stage,))
@@ -353,10 +387,11 @@ class _GroupSteps:
         )
         return self._append(op, layout)
 
-    def settle(self, at: Placed) -> Placed:
+    def settle(self, at: Placed, into: Placed | None) -> Placed:
+        """The result in linear ownership, added to the chunks that are there."""
         form = self.builder.program.values[self.group.result.value].form
         layout = linear(form.shape, form.format.bytes, self.builder.machine)
-        return self.relayout(at, layout, None)
+        return self.relayout(at, layout, None, into)
 
 
 @dataclass(frozen=True)

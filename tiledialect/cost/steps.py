@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -20,23 +21,38 @@ class StepEstimate:
     copy: int
 
 
-def layout_spec(layout: Layout, shape: tuple[int, ...]) -> Spec:
-    """The spec of a layout; a linear one is seen as a tensor of `shape`."""
+def layout_spec(layout: Layout, inner: Layout) -> Spec:
+    """The spec of a layout; a linear one is seen as the tensor of another."""
     if layout.packed and layout.spread:
-        return Spec.of_linear(shape, layout.element_bytes, layout.spread_count)
+        shape = tuple(inner.axis_range(axis)[1] for axis in range(len(inner.shape)))
+        tiles = layout.spread_count
+        if inner.ranges and _leads(inner):
+            size = prod(shape) * layout.element_bytes
+            tiles = linear_tiles(size, layout.tile_bytes)
+        return Spec.of_linear(shape, layout.element_bytes, tiles)
     blocks = tuple(
         np.array([layout.block_extent(axis)], dtype=np.int64)
         for axis in range(len(layout.shape))
     )
     spread = np.array([layout.spread_count]) if layout.spread else None
     return Spec(
-        layout.shape,
+        tuple(layout.axis_range(axis)[1] for axis in range(len(layout.shape))),
         blocks,
         layout.order,
         layout.element_bytes,
         spread=spread,
         spread_bytes=layout.spread_bytes,
     )
+
+
+def _leads(layout: Layout) -> bool:
+    """Whether the range that is held is one stretch of row-major elements."""
+    return all(extent == 1 for extent in layout.shape[: layout.ranges[0].axis])
+
+
+def linear_tiles(size: int, piece_bytes: int) -> int:
+    """Tiles on which so many bytes of a tensor in linear ownership lie."""
+    return max(1, -(-size // max(1, piece_bytes)))
 
 
 def relayout_estimate(
@@ -47,8 +63,8 @@ def relayout_estimate(
     shared = destination.replica_count > 1
     moved = movement(
         machine,
-        layout_spec(source, inner.shape),
-        layout_spec(destination, inner.shape),
+        layout_spec(source, inner),
+        layout_spec(destination, inner),
         shared=shared,
     )
     return StepEstimate(int(moved.exchange[0]), int(moved.copy[0]))

@@ -55,8 +55,14 @@ def layout_text(layout: Layout) -> str:
     if layout.packed:
         words.append("packed")
     if layout.windows:
-        words.append("window [" + ", ".join(map(_window_text, layout.windows)) + "]")
+        words.append(f"window {_windows_text(layout.windows)}")
+    if layout.ranges:
+        words.append(f"range {_windows_text(layout.ranges)}")
     return " ".join(words)
+
+
+def _windows_text(windows: tuple[Window, ...]) -> str:
+    return "[" + ", ".join(map(_window_text, windows)) + "]"
 
 
 def _window_text(window: Window) -> str:
@@ -114,12 +120,13 @@ def _parse_layout(parser: AttrParser) -> Layout:
         spread=_parse_groups(parser, "spread"),
         spread_bytes=parse_optional_count(parser, "by", SPREAD_BYTES),
         packed=parser.parse_optional_keyword("packed") is not None,
-        windows=_parse_windows(parser),
+        windows=_parse_windows(parser, "window"),
+        ranges=_parse_windows(parser, "range"),
     )
 
 
-def _parse_windows(parser: AttrParser) -> tuple[Window, ...]:
-    if parser.parse_optional_keyword("window") is None:
+def _parse_windows(parser: AttrParser, keyword: str) -> tuple[Window, ...]:
+    if parser.parse_optional_keyword(keyword) is None:
         return ()
     return tuple(
         parser.parse_comma_separated_list(

@@ -26,6 +26,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -100,10 +101,12 @@ class RelayoutOp(StepOp):
     slot    relayouts of one slot use one buffer, each after the last user of the one
             before
     joined  it moves in the phase of the relayout before it
+    into    the value whose buffer it adds its elements to: chunks that came before
     """
 
     name = "plan.relayout"
     source = operand_def(AnyAttr())
+    into = opt_operand_def(AnyAttr())
     zeroed = opt_prop_def(IntegerAttr[I64])
     zero_estimate = opt_prop_def(IntegerAttr[I64])
     slot = opt_prop_def(StringAttr)
@@ -119,6 +122,7 @@ class RelayoutOp(StepOp):
         zero_cycles: int = 0,
         slot: str | None = None,
         joined: bool = False,
+        into: SSAValue | None = None,
         compute: int | None = None,
         exchange: int | None = None,
         location: str | None = None,
@@ -130,7 +134,7 @@ class RelayoutOp(StepOp):
         properties["slot"] = optional_text(slot)
         properties["joined"] = UnitAttr() if joined else None
         super().__init__(
-            operands=[source], result_types=[source.type], properties=properties
+            operands=[source, into], result_types=[source.type], properties=properties
         )
 
     @property
@@ -149,6 +153,9 @@ class RelayoutOp(StepOp):
         if parser.parse_optional_keyword("slot"):
             slot = parser.parse_str_literal()
         joined = parser.parse_optional_keyword("joined") is not None
+        chunks = None
+        if parser.parse_optional_keyword("into"):
+            chunks = parser.parse_unresolved_operand()
         layout, compute, exchange, type = parse_tail(parser)
         value = parser.resolve_operand(source, type)
         op = RelayoutOp(
@@ -159,6 +166,7 @@ class RelayoutOp(StepOp):
             zero_cycles=zero_cycles,
             slot=slot,
             joined=joined,
+            into=None if chunks is None else parser.resolve_operand(chunks, type),
             compute=compute,
             exchange=exchange,
         )
@@ -177,6 +185,9 @@ class RelayoutOp(StepOp):
             printer.print_string_literal(self.slot.data)
         if self.joined is not None:
             printer.print_string(" joined")
+        if self.into is not None:
+            printer.print_string(" into ")
+            printer.print_ssa_value(self.into)
         print_tail(printer, self)
 
 

@@ -82,7 +82,9 @@ class PlanWalk(Interface):
         self.held[op.result] = Held(made, layout, source.form)
 
     def destination(self, op: RelayoutOp) -> Buffer:
-        """A new buffer, or the one that the slot has already."""
+        """A new buffer, or the one that the slot or the chunks before have already."""
+        if op.into is not None:
+            return self.held[op.into].buffer
         name = f"{op.group.data}.{op.source.name_hint or 'value'}"
         if op.slot is None:
             return self.new_buffer(name, op.layout.data, "operand", op)

@@ -242,8 +242,8 @@ class _Step:
                 spec_rows(spec, rests.row[old[at]]),
             )
             found[:, at] = (
-                way.cycles,
-                way.rows,
+                way.cycles * self.problem.chunks,
+                way.rows * self.problem.chunks,
                 way.held,
                 way.beside,
                 way.lasting,

@@ -52,7 +52,8 @@ class Pool:
     """Candidates of a stage, sorted by entry class and then cycles; a row each.
 
     variant, row    the candidate
-    cycles, rows    of all its steps but the link's first hop; bytes of control words
+    cycles, rows    of all its steps but the link's first hop; bytes of control words;
+                    of all chunks together
     least           cycles that this hop takes at least
     resident        bytes held for good
     transient       bytes live in the fullest step that the hop is no part of
@@ -112,13 +113,14 @@ def _pool(problem: Problem, position: int) -> Pool:
     rest, rests = classes(_rest_columns(stage) if linked else [number * 0])
     given = _given(problem, stage)
     cycles = _all(stage, [v.cycles for v in stage.variants]) + given.cycles
+    rows = _all(stage, [v.row_bytes for v in stage.variants]) + given.rows
     transient = _all(stage, [v.transient_bytes for v in stage.variants])
     made = Pool(
         number,
         row,
-        cycles,
-        _all(stage, [v.row_bytes for v in stage.variants]) + given.rows,
-        given.least,
+        cycles * problem.chunks,
+        rows * problem.chunks,
+        given.least * problem.chunks,
         _all(stage, [v.cost.resident_bytes for v in stage.variants]),
         np.maximum(transient, given.live) + stage.others,
         given.waiting + stage.others * (given.waiting > 0),

@@ -9,16 +9,19 @@ from group to group.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiledialect.candidates import Candidates
+from tiledialect.chunks import WHOLE, Chunking, chunked
 from tiledialect.codelets import code_bytes
 from tiledialect.cost.group import Entry, GroupCost, entry_cost, group_cost, tail_stages
 from tiledialect.cost.movement import movement
 from tiledialect.cost.operand import sized
 from tiledialect.cost.spec import Spec
+from tiledialect.cost.steps import linear_tiles
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
 
@@ -83,13 +86,15 @@ class Stage:
 @dataclass(frozen=True)
 class Problem:
     """All stages, what the support takes besides exchange rows, and what the interface
-    holds for good that no stage counts."""
+    holds for good that no stage counts. All stages run once a chunk: `program` is that
+    of the first, and stages' cycles and rows are those of one chunk."""
 
     program: Program
     machine: Machine
     stages: tuple[Stage, ...]
     code_bytes: int
     interface_bytes: int
+    chunks: int = 1
 
     @property
     def count(self) -> int:
@@ -108,19 +113,29 @@ class Problem:
 
 
 def make_problem(
-    program: Program, machine: Machine, tables: list[list[Candidates]]
+    whole: Program,
+    machine: Machine,
+    tables: list[list[Candidates]],
+    chunking: Chunking = WHOLE,
 ) -> Problem:
     """Price every candidate of every group."""
+    program = chunked(whole, chunking)
     stages = tuple(
-        _stage(program, machine, position, table)
+        _stage(program, machine, position, table, chunking)
         for position, table in enumerate(tables)
     )
-    code, interface = _code_bytes(program, machine), _interface_bytes(program, machine)
-    return Problem(program, machine, stages, code, interface)
+    count = chunking.count
+    code = _code_bytes(program, machine, count)
+    interface = _interface_bytes(program, machine)
+    return Problem(program, machine, stages, code, interface, count)
 
 
 def _stage(
-    program: Program, machine: Machine, position: int, table: list[Candidates]
+    program: Program,
+    machine: Machine,
+    position: int,
+    table: list[Candidates],
+    chunking: Chunking,
 ) -> Stage:
     group = program.groups[position]
     linked = position > 0 and program.is_link(position - 1)
@@ -134,21 +149,32 @@ def _stage(
         elif not value.is_stored:
             shape = group.extents(operand.axes) or (1,)
             width = value.form.format.bytes
-            linear[number] = Spec.of_linear(shape, width, machine.tiles)
+            tiles = machine.tiles
+            if chunking.leads(group, position, operand):
+                tiles = _chunk_tiles(program, machine, operand.value, shape)
+            linear[number] = Spec.of_linear(shape, width, tiles)
+    chunks = chunking.count > 1  # nothing dies before the last one
     dying = tuple(
         number
         for number in linear
-        if program.last_use(group.operands[number].value) == position
+        if program.last_use(group.operands[number].value) == position and not chunks
     )
-    settles = not program.is_link(position)
     entries: dict[object, tuple[Candidates, Entry]] = {}
+    settled = -1
+    if not program.is_link(position):
+        settled = machine.tiles
+        if chunking.leads(group, position, group.result):
+            shape = group.extents(group.result.axes)
+            settled = _chunk_tiles(program, machine, group.result.value, shape)
     variants = tuple(
-        _priced(program, group, machine, some, settles, entries) for some in table
+        _priced(program, group, machine, some, settled, entries, chunks)
+        for some in table
     )
     consumed = {group.operands[number].value for number in dying}
+    alive = _always_alive(program) if chunks else _alive(program, position)
     others = sum(
         _linear_bytes(program, machine, value)
-        for value in _alive(program, position)
+        for value in alive
         if value not in consumed
     )
     return Stage(group, variants, link, linear, dying, others)
@@ -177,17 +203,20 @@ def _priced(
     group: Group,
     machine: Machine,
     some: Candidates,
-    settles: bool,
+    settled: int,
     entries: dict[object, tuple[Candidates, Entry]],
+    chunks: bool,
 ) -> Priced:
+    """`settled`: tiles of the linear ownership that the result comes to, -1: none."""
     entry = _entry(program, group, machine, some, entries)
     cost = group_cost(program, group, machine, some, entry)
     zero = np.zeros(len(some), dtype=np.int64)
-    if not settles:
+    if settled < 0:
         return Priced(some, cost, Settling(zero, zero, zero, zero))
-    linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, machine.tiles)
+    linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, settled)
     moved = movement(machine, cost.rest, linear, shared=False)
-    moving = moved.exchange > 0
+    # where there are chunks the whole result is counted as there all along
+    moving = (moved.exchange > 0) & (not chunks)
     live = cost.rest_bytes + sized(linear.tile_bytes) * moving
     live = live + sized(moved.staging_bytes)
     return Priced(
@@ -215,6 +244,27 @@ def _alive(program: Program, position: int) -> list[int]:
     return alive
 
 
+def _always_alive(program: Program) -> list[int]:
+    """Values in linear ownership while chunks run: arguments that groups read, and what
+    is returned."""
+    inputs = [
+        index
+        for index, value in enumerate(program.values)
+        if value.kind == "input" and program.users(index)
+    ]
+    results = [index for index in program.outputs if _made_by(program, index) >= 0]
+    return [*inputs, *results]
+
+
+def _chunk_tiles(
+    program: Program, machine: Machine, value: int, shape: tuple[int, ...]
+) -> int:
+    """Tiles on which a chunk of a value in linear ownership lies."""
+    form = program.values[value].form
+    spec = Spec.of_linear((form.elements,), form.format.bytes, machine.tiles)
+    return linear_tiles(prod(shape) * form.format.bytes, int(spec.tile_bytes[0]))
+
+
 def _interface_bytes(program: Program, machine: Machine) -> int:
     """Bytes of arguments that no group reads, and of stored values that are returned:
     these lie in linear ownership besides where groups read them."""
@@ -239,13 +289,13 @@ def _linear_bytes(program: Program, machine: Machine, value: int) -> int:
     return int(sized(spec.tile_bytes)[0])
 
 
-def _code_bytes(program: Program, machine: Machine) -> int:
+def _code_bytes(program: Program, machine: Machine, chunks: int) -> int:
     """Code of every codelet that any plan may use, a generous count of steps, and
     profiling: an upper bound that all plans share."""
     families = {group.family for group in program.groups} | {"sum", "copy"}
     chains = {group.stages for group in program.groups if group.family == "map"}
     chains |= {tail_stages(group) for group in program.groups if tail_stages(group)}
     packs = any(group.family == "matmul" for group in program.groups)
-    steps = 12 * len(program.groups)
+    steps = 12 * len(program.groups) * chunks
     code = code_bytes(machine, families - {"map"}, len(chains) + packs, steps)
     return code + machine.code.profile_bytes

@@ -38,13 +38,14 @@ the cycles as before, until it finds one."""
 @dataclass(frozen=True)
 class Plan:
     """A choice for every group: variant and parts of its grid. `fullest` is the first
-    group in which as many bytes are live as in any."""
+    group in which as many bytes are live as in any. All groups run once a chunk."""
 
     choices: tuple[tuple[Variant, tuple[int, ...]], ...]
     cycles: int
     tensor_bytes: int
     support_bytes: int
     fullest: int
+    chunks: int = 1
 
     @property
     def footprint(self) -> int:
@@ -227,4 +228,5 @@ def _plan(
         int(tensor[0]),
         int(support[0]),
         fullest,
+        problem.chunks,
     )
