@@ -78,6 +78,7 @@ SEES: dict[str, set[str]] = {
     },
     "checkers": {"machine", "codelets", "dialects", *LAYOUTS, *PLAIN},
     "runtime": {"machine", "codelets", *LAYOUTS, *PLAIN},
+    "report": {"machine", "dialects", "runtime", *LAYOUTS, *PLAIN},
     "reference": {"dialects", *PLAIN},
     "backend": {"machine", "dialects", "runtime.package", *DATA, *PLAIN},
     "select_plan": {
