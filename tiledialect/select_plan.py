@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tiledialect.diagnostics import TileError, fail
-from tiledialect.dialects.module_attributes import require_rung
+from tiledialect.dialects.module_attributes import CHOICES, require_rung
 from tiledialect.dialects.plan import AlternativesOp, YieldOp
 from tiledialect.dialects.tile import entry_function
 from tiledialect.passes.lower_plan import LowerPlanPass
@@ -38,6 +38,8 @@ def choose(module: ModuleOp, index: int) -> None:
     """Put the steps of one plan in place of all."""
     alternatives = find_alternatives(module)
     assert alternatives is not None
+    if alternatives.choices is not None:
+        module.attributes[CHOICES] = alternatives.choices.data[index]
     block = alternatives.plans[index].block
     last = block.last_op
     assert isinstance(last, YieldOp)

@@ -31,6 +31,7 @@ RUNG = "tile.rung"
 SOURCE = "tile.source"
 ENTRY = "tile.entry"
 CERTIFICATE = "tile.certificate"
+CHOICES = "tile.choices"
 
 RUNG_NAMES = {
     1: "tensor program",

@@ -220,12 +220,16 @@ class YieldOp(IRDLOperation):
 
 @irdl_op_definition
 class AlternativesOp(IRDLOperation):
-    """The best plans of a search, best estimate first, one a region."""
+    """The best plans of a search, best estimate first, one a region.
+
+    `choices` says of each plan, as constraints would, which candidates it is made of.
+    """
 
     name = "plan.alternatives"
     res = var_result_def(AnyAttr())
     estimates = prop_def(DenseArrayBase.constr(I64))
     footprints = prop_def(DenseArrayBase.constr(I64))
+    choices = opt_prop_def(ArrayAttr[DictionaryAttr])
     plans = var_region_def("single_block")
     loc_text = opt_prop_def(StringAttr)
 
@@ -235,6 +239,7 @@ class AlternativesOp(IRDLOperation):
         plans: Sequence[Region],
         estimates: Sequence[int],
         footprints: Sequence[int],
+        choices: Sequence[DictionaryAttr] | None = None,
         *,
         location: str | None = None,
     ) -> None:
@@ -244,6 +249,7 @@ class AlternativesOp(IRDLOperation):
             properties={
                 "estimates": integers(estimates),
                 "footprints": integers(footprints),
+                "choices": None if choices is None else ArrayAttr(choices),
                 "loc_text": optional_text(location),
             },
         )
@@ -260,6 +266,8 @@ class AlternativesOp(IRDLOperation):
             raise VerifyException(
                 f"{count} plans need an estimate and a footprint each"
             )
+        if self.choices is not None and len(self.choices) != count:
+            raise VerifyException(f"{count} plans need choices of {count}")
         for number, plan in enumerate(self.plans):
             self._verify_yield(number, plan)
 
@@ -290,7 +298,12 @@ class AlternativesOp(IRDLOperation):
             footprints.append(parse_count(parser))
             parser.parse_keyword("bytes")
             plans.append(parser.parse_region())
-        op = AlternativesOp(types, plans, estimates, footprints)
+        choices: list[DictionaryAttr] | None = None
+        if parser.parse_optional_keyword("choices"):
+            choices = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: _parse_choices(parser)
+            )
+        op = AlternativesOp(types, plans, estimates, footprints, choices)
         return finish(op, parser)
 
     def print(self, printer: Printer) -> None:
@@ -303,7 +316,17 @@ class AlternativesOp(IRDLOperation):
         for plan, (cycles, size) in zip(self.plans, numbers, strict=True):
             printer.print_string(f" plan {cycles} cycles {size} bytes ")
             printer.print_region(plan)
+        if self.choices is not None:
+            printer.print_string(" choices ")
+            printer.print_attribute(self.choices)
         print_end(printer, self)
+
+
+def _parse_choices(parser: Parser) -> DictionaryAttr:
+    attribute = parser.parse_attribute()
+    if not isinstance(attribute, DictionaryAttr):
+        parser.raise_error("choices of a plan are {group = {…}, …}")
+    return attribute
 
 
 Plan = Dialect(

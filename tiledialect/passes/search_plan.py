@@ -1,14 +1,15 @@
 """Search: the best plans within a budget.
 
-Reads   rung 2: the entry function and the catalogue of each of its groups.
+Reads   rung 2: the entry function and the catalogue of each of its groups; what is
+        asked of the plan by `tile.plan` attributes and by a file of `constraints`.
 Writes  rung 3: `plan.alternatives` in the function's body, the best plan first, and
         budget and certificate as attributes of the module.
-Holds   the first plan has the least estimated cycles of all that fit the budget; the
-        estimate never falls when the budget does.
+Holds   the first plan has the least estimated cycles of all that fit the budget and
+        are as asked; the estimate never falls when the budget does.
 Fails   with exit code 3 when no candidate fits; the error names the smallest budget
         that works (or is known to), and there the fullest group, its place in the
         source and the largest buffers. A budget below the support reservation is
-        refused.
+        refused, and so is what no candidate meets.
 
 Method: `tiledialect.search`, over labels on cycles and bytes.
 """
@@ -26,6 +27,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tiledialect.candidates import Candidates, Choices, candidates, panel_depth
+from tiledialect.constraint_text import plain
+from tiledialect.constraints import Constraints, Impossible, constrained, exact
 from tiledialect.diagnostics import Infeasible, Usage, fail
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.module_attributes import (
@@ -38,6 +41,7 @@ from tiledialect.dialects.module_attributes import (
 from tiledialect.dialects.plan import AlternativesOp, CatalogueOp, YieldOp
 from tiledialect.dialects.syntax import carried_location, integer
 from tiledialect.dialects.tile import entry_function
+from tiledialect.forced_plans import certificate_of, forced_plan, plain_attribute
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 from tiledialect.sizes import parse_size
@@ -128,6 +132,7 @@ class SearchPlanPass(ModulePass):
     name = "search-plan"
     budget: int | str = "default"
     plans: int = PLANS
+    constraints: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from tiledialect.search.problem import make_problem
@@ -144,16 +149,34 @@ class SearchPlanPass(ModulePass):
             read_candidates(program, machine, catalogue, index)
             for index, catalogue in enumerate(catalogues)
         ]
+        forced = forced_plan(op, program, self.constraints)
+        asked = forced.constraints
+        tables = _as_asked(program, machine, tables, asked, catalogues)
         outcome = search(make_problem(program, machine, tables), budget, self.plans)
         if not outcome.plans:
-            _refuse(op, program, machine, budget, outcome, catalogues)
+            _refuse(op, program, machine, budget, outcome, catalogues, asked)
         locations = [carried_location(catalogue) for catalogue in catalogues]
         _write(op, program, machine, outcome.plans, locations)
         for catalogue in catalogues:
             catalogue.detach()
         op.attributes[BUDGET] = integer(budget)
-        op.attributes[CERTIFICATE] = _certificate(outcome)
+        certificate = _certificate(outcome, program, asked)
+        op.attributes[CERTIFICATE] = certificate_of(op, forced, certificate)
         set_rung(op, 3)
+
+
+def _as_asked(
+    program: Program,
+    machine: Machine,
+    tables: list[list[Candidates]],
+    asked: Constraints,
+    catalogues: Sequence[CatalogueOp],
+) -> list[list[Candidates]]:
+    """The candidates that are as asked of them."""
+    try:
+        return constrained(program, machine, tables, asked)
+    except Impossible as error:
+        fail(catalogues[error.position], str(error))
 
 
 def _refuse(
@@ -163,10 +186,12 @@ def _refuse(
     budget: int,
     outcome: Outcome,
     catalogues: Sequence[CatalogueOp],
+    asked: Constraints,
 ) -> None:
     """Say what no plan has room for, and what would be enough."""
+    which = "" if asked.are_open else " that is as asked"
     message = (
-        f"no plan fits a budget of {budget} bytes a tile"
+        f"no plan{which} fits a budget of {budget} bytes a tile"
         f" ({machine.memory.support_bytes} of them support)"
     )
     plan, place = outcome.smallest, entry_function(op)
@@ -191,16 +216,19 @@ def _largest(program: Program, machine: Machine, plan: Plan) -> str:
     return ", ".join(f"{name} {size}" for name, size in buffers)
 
 
-def _certificate(outcome: Outcome) -> DictionaryAttr:
+def _certificate(
+    outcome: Outcome, program: Program, asked: Constraints
+) -> DictionaryAttr:
     best = outcome.plans[0]
-    return DictionaryAttr(
-        {
-            "status": StringAttr(outcome.status),
-            "cycles": integer(best.cycles),
-            "bytes": integer(best.footprint),
-            "labels": integer(outcome.labels),
-        }
-    )
+    said: dict[str, Attribute] = {
+        "status": StringAttr(outcome.status),
+        "cycles": integer(best.cycles),
+        "bytes": integer(best.footprint),
+        "labels": integer(outcome.labels),
+    }
+    if not asked.are_open:  # what is said holds for plans that are as asked
+        said["constraints"] = plain_attribute(plain(program, asked))
+    return DictionaryAttr(said)
 
 
 def _write(
@@ -225,6 +253,7 @@ def _write(
         regions,
         [plan.cycles for plan in plans],
         [plan.footprint for plan in plans],
+        [_choices(program, plan) for plan in plans],
     )
     constants = {program.values[v].constant for v in sources}
     block.insert_op_before(alternatives, returned)
@@ -234,6 +263,13 @@ def _write(
         if op not in (alternatives, new) and op not in constants:
             op.detach()
             op.erase(safe_erase=False)
+
+
+def _choices(program: Program, plan: Plan) -> DictionaryAttr:
+    """What a plan is made of, as the constraints that only it meets."""
+    chosen = plain_attribute(plain(program, exact(program, plan.choices)))
+    assert isinstance(chosen, DictionaryAttr)
+    return chosen
 
 
 def _sources(program: Program, block: Block) -> dict[int, SSAValue]:

@@ -39,6 +39,8 @@ class Options:
     plan_budget: str | None = None
     machine: str | None = None
     reserve: str | None = None
+    constraints: str | None = None
+    write_plan: str | None = None
     stop_after: str | None = None
     print_ir_after: list[str] = field(default_factory=list[str])
     implicit_module: bool = True
@@ -134,6 +136,12 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--stop-after", metavar="PASS", help="end the pipeline after this pass"
+    )
+    parser.add_argument(
+        "--constraints", metavar="FILE", help="what is asked of the plan, as JSON"
+    )
+    parser.add_argument(
+        "--write-plan", metavar="FILE", help="where the chosen plan goes, as JSON"
     )
 
 

@@ -67,7 +67,7 @@ class PassTimes:
 def steps_of(options: Options, rung: int) -> list[Step]:
     """The passes that the options ask for, for a module at `rung`. Raises Usage."""
     if options.plan_budget is not None:
-        steps = _ladder(options.plan_budget, rung)
+        steps = _ladder(options.plan_budget, options.constraints, rung)
     else:
         steps = [
             _step(spec, pipeline.PASSES, "pass")
@@ -110,7 +110,7 @@ def _parse(text: str) -> list[ArgSpec]:
         raise Usage(f"cannot read passes '{text}': {reason}") from error
 
 
-def _ladder(budget: str, rung: int) -> list[Step]:
+def _ladder(budget: str, constraints: str | None, rung: int) -> list[Step]:
     if budget not in BUDGET_WORDS:
         try:
             parse_size(budget)
@@ -121,6 +121,8 @@ def _ladder(budget: str, rung: int) -> list[Step]:
         given: dict[str, ParameterListType] = {}
         if entry.name == pipeline.BUDGET_PASS:
             given["budget"] = (budget,)
+            if constraints is not None:
+                given["constraints"] = (constraints,)
         steps.append(Step(entry, ArgSpec(entry.name, given)))
     return steps
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tiledialect.atomic import write_atomically
 from tiledialect.diagnostics import ParseFailed, Refused, Stopped, TileError, Usage
 from tiledialect.dialects.module_attributes import MACHINE, RESERVE, rung_of
+from tiledialect.forced_plans import written_plan
 from tiledialect.pipeline import make_context
 from tiledialect.text.parser import parse_module
 from tiledialect.text.printer import print_module
@@ -55,6 +56,13 @@ class Session:
         options = self.options
         if options.passes is not None and options.plan_budget is not None:
             raise Usage("-p and --plan-budget exclude each other")
+        if options.constraints is not None and options.plan_budget is None:
+            raise Usage(
+                "--constraints goes with --plan-budget; with -p write"
+                ' search-plan{constraints="FILE"}'
+            )
+        if options.write_plan is not None and options.split_input_file:
+            raise Usage("--write-plan takes one module")
         if self.target is not None and options.split_input_file:
             raise Usage(f"-t {options.target} takes one module")
         if self.target is not None and options.output_file is None:
@@ -137,7 +145,10 @@ class Session:
         self._settle(module, rung, has_passes=bool(steps))
         for step in steps:
             self._run(step, context, module)
-        return self._emit(context, module)
+        output = self._emit(context, module)
+        if options.write_plan is not None:
+            self._write_file(options.write_plan, written_plan(module).encode())
+        return output
 
     def _settle(self, module: ModuleOp, rung: int, has_passes: bool) -> None:
         """Give the module its machine and reservation before the first pass."""

@@ -5,7 +5,7 @@
 // RUN: not tile-opt %s --split-input-file -p 'search-plan{plans=-1}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
 
 // SIZE: error: {{.*}}'8KB' is not a size: write plain bytes, or whole KiB, MiB or GiB
-// OPTION: error: search-plan has no option 'budgets'; did you mean budget? (it takes: budget, plans)
+// OPTION: error: search-plan has no option 'budgets'; did you mean budget? (it takes: budget, plans, {{.*}})
 // NONE: error: search-plan keeps at least 1 plan, not plans=0
 // NEGATIVE: error: search-plan keeps at least 1 plan, not plans=-1
 
