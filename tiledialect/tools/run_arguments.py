@@ -24,6 +24,7 @@ class Options:
     seed: int = 0
     outputs: str | None = None
     json: str | None = None
+    profile: str | None = None
     machine: str | None = None
     quiet: bool = False
     verbose: bool = False
@@ -95,6 +96,9 @@ def _make_parser() -> _Parser:
     parser.add_argument("--seed", type=_seed, metavar="N", help="of the arrays (0)")
     parser.add_argument("--outputs", metavar="FILE.npz", help="where the results go")
     parser.add_argument("--json", metavar="FILE", help="where a report goes")
+    parser.add_argument(
+        "--profile", metavar="FILE", help="where a Chrome trace of the steps goes"
+    )
     parser.add_argument(
         "--machine", metavar="NAME|FILE", help="run it on another machine"
     )

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 class OutputError:
     """How far one output lies from the reference, and how far it may lie.
 
-    `max_abs_error` is infinite where one of both is not finite and the other differs.
+    Both errors are infinite where one of both is not finite and the other differs.
     """
 
     name: str
     max_abs_error: float
+    rms_error: float
     rms: float
     allowed: float
 
@@ -101,11 +102,17 @@ def compare(
         largest = float(np.max(np.abs(finite), initial=0.0))
         bound = allowed_error(relative, rms, largest)
         bound = 0.0 if format.is_integer else bound
-    return OutputError(bind.name, _largest(ours, theirs), rms, bound)
+    distance = _distance(ours, theirs)
+    largest = float(np.max(distance, initial=0.0))
+    rms_error = float(np.sqrt(np.mean(np.square(distance)))) if distance.size else 0.0
+    return OutputError(bind.name, largest, rms_error, rms, bound)
 
 
-def _largest(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+def _distance(
+    ours: NDArray[np.float64], theirs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far each element is off; infinitely where only one of both is finite."""
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
     with np.errstate(invalid="ignore"):
         distance = np.where(same, 0.0, np.abs(ours - theirs))
-    return float(np.max(np.nan_to_num(distance, nan=np.inf), initial=0.0))
+    return np.nan_to_num(distance, nan=np.inf)

@@ -19,6 +19,7 @@ from tiledialect.tools.run_check import (
     parse_source,
     reference_outputs,
 )
+from tiledialect.tools.run_profile import write_profile
 from tiledialect.tools.run_report import print_run
 from tiledialect.tools.run_tolerance import relative_tolerance
 
@@ -72,6 +73,8 @@ def run(options: Options) -> int:
     if options.json is not None:
         text = json.dumps(_report(done), indent=1, allow_nan=False) + "\n"
         write_file(options.json, text.encode())
+    if options.profile is not None:
+        write_profile(options.profile, done.package)
     if done.passed is False:
         raise Refused("the results lie too far from the reference", options.package)
     return 0
@@ -150,6 +153,7 @@ def _report(done: Run) -> dict[str, Any]:
                 "name": error.name,
                 "max_abs_error": _finite(error.max_abs_error),
                 "max_abs_error_allowed": error.allowed,
+                "rms_error": _finite(error.rms_error),
                 "rms": error.rms,
                 "error_over_rms": _finite(error.over_rms),
                 "passed": error.passed,
