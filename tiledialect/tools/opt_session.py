@@ -78,6 +78,13 @@ class Session:
 
     def run(self) -> int:
         """Read, compile and write everything. The exit code."""
+        try:
+            return self._run_chunks()
+        finally:
+            if self.options.time_passes:  # also of a run that is refused
+                self.times.print(sys.stderr)
+
+    def _run_chunks(self) -> int:
         text = read_text(self.options.input_file)
         split = self.options.split_input_file
         chunks = split_chunks(text) if split else [Chunk(text, 1)]
@@ -89,8 +96,6 @@ class Session:
         path = self.options.output_file
         if path not in (None, "-") and self.exit_code in (0, Stopped.exit_code):
             self._write_file(path, b"".join(outputs))
-        if self.options.time_passes:
-            self.times.print(sys.stderr)
         return self.exit_code
 
     def _put(self, output: bytes, outputs: list[bytes]) -> None:
