@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from driver_runs import PASSES, TARGETS, Driver
+from sweep_folders import make_small_sweep
 
 from tiledialect import pipeline
 from tiledialect.text.parser import RECURSION_LIMIT
@@ -39,3 +40,9 @@ def deep_recursion() -> Iterator[None]:
     sys.setrecursionlimit(RECURSION_LIMIT)
     yield
     sys.setrecursionlimit(before)
+
+
+@pytest.fixture(scope="session")
+def small_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small sweep, made once for all tests, which only read it."""
+    return make_small_sweep(tmp_path_factory.mktemp("sweeps") / "small")

@@ -13,7 +13,15 @@ import pytest
 from tiledialect import pipeline
 
 ROOT = Path(pipeline.__file__).parent
-PLAIN = {"formats", "scalar_functions", "intervals", "sizes", "diagnostics", "atomic"}
+PLAIN = {
+    "formats",
+    "scalar_functions",
+    "intervals",
+    "sizes",
+    "sorting",
+    "diagnostics",
+    "atomic",
+}
 """Ideas with no idea of a machine, free to all."""
 
 LAYOUTS = {
@@ -39,6 +47,7 @@ SEES: dict[str, set[str]] = {
     "scalar_functions": set(),
     "intervals": set(),
     "sizes": set(),
+    "sorting": set(),
     "atomic": set(),
     "diagnostics": {"sizes"},
     "machine": set(),
@@ -113,6 +122,7 @@ SEES: dict[str, set[str]] = {
         *PLAIN,
     },
     "pipeline": {"dialects", "passes", "checkers", "select_plan", "backend"},
+    "sweep": {"machine", "runtime.package", "tools.opt", "tools.run", *PLAIN},
     "tools": {"*"},
 }
 
