@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiledialect.machine import Exchange
+from tiledialect.sorting import order_of
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]
@@ -146,7 +147,7 @@ def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Ro
     )
     # One program a tile and direction: a tile's send before its receive.
     key = np.concatenate([sent_tile * 2, received_tile * 2 + 1])
-    order = np.argsort(key, kind="stable")  # merges two sorted lists
+    order = order_of(key)
     key = key[order]
     words = np.concatenate([sent_words, received_words])[order]
     begin = _firsts(key)
@@ -163,6 +164,21 @@ def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Ro
     return Rows(tiles, send, receive, receive_start, start, words)
 
 
+def spread(rows: Rows, first: Ints, delay: Ints) -> Rows:
+    """Each tile t runs the receive program of tile first[t], delay[t] cycles later; of
+    those with -1 there none has one. The rows have programs of first tiles alone."""
+    tiles = np.union1d(rows.tiles, np.flatnonzero(first >= 0))
+    send = np.full(tiles.size, -1, np.int64)
+    send[np.searchsorted(tiles, rows.tiles)] = rows.send
+    hears = first[tiles] >= 0
+    place = np.searchsorted(rows.tiles, first[tiles][hears])
+    receive = np.full(tiles.size, -1, np.int64)
+    receive[hears] = rows.receive[place]
+    start = np.zeros(tiles.size, np.int64)
+    start[hears] = rows.receive_start[place] + delay[tiles][hears]
+    return Rows(tiles, send, receive, start, rows.start, rows.words)
+
+
 def _firsts(ascending: Ints) -> Ints:
     """Where each distinct value of a sorted array begins."""
     return np.flatnonzero(np.diff(ascending, prepend=-1))
@@ -174,14 +190,12 @@ def _by_tile_and_cycle(tile: Ints, cycle: Ints, words: Ints, what: str) -> Ints:
         raise RowsError(f"a tile that {what} has no number below {TILE_LIMIT - 1}")
     if np.any(words < 1) or np.any(cycle < 0) or np.any(cycle + words > CYCLE_LIMIT):
         raise RowsError(f"a run that a tile {what} has no words or no cycle")
-    order = np.argsort(tile * CYCLE_LIMIT + cycle)  # ties are refused below
-    tile, end = tile[order], (cycle + words)[order]
-    late = (tile[1:] == tile[:-1]) & (cycle[order][1:] < end[:-1])
+    order = order_of(tile, cycle)
+    tile, cycle, words = tile[order], cycle[order], words[order]
+    late = (cycle[1:] < (cycle + words)[:-1]) & (tile[1:] == tile[:-1])
     if late.any():
         at = int(np.flatnonzero(late)[0])
-        raise RowsError(
-            f"tile {tile[at]} {what} two words at cycle {cycle[order][at + 1]}"
-        )
+        raise RowsError(f"tile {tile[at]} {what} two words at cycle {cycle[at + 1]}")
     return order
 
 
@@ -255,10 +269,11 @@ def _encode_receives(receives: Receives) -> tuple[Ints, Words, Ints]:
 
 def _flatten(tile: Ints, columns: list[Ints]) -> tuple[Ints, Words]:
     """The words that are not 0, row after row, each with its tile."""
-    table = np.stack(columns, axis=1)
+    table = np.empty((tile.size, len(columns)), np.uint32)
+    for i, column in enumerate(columns):
+        table[:, i] = column
     chosen = table != 0
-    words = table[chosen].astype(np.uint32)
-    return np.repeat(tile, chosen.sum(axis=1)), words
+    return np.repeat(tile, np.count_nonzero(chosen, axis=1)), table[chosen]
 
 
 def share(start: Ints, words: Words) -> tuple[Ints, Ints, Words]:

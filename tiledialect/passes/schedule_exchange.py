@@ -37,7 +37,6 @@ from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.relayout import Transfers, relayout, stack_partials
 from tiledialect.rows import (
-    ADDRESS_LIMIT,
     RECEIVE_WORDS,
     Ints,
     Receives,
@@ -45,10 +44,14 @@ from tiledialect.rows import (
     Sends,
     control_words,
     encode,
+    spread,
     window_bases,
 )
+from tiledialect.schedule.bounds import arrival
+from tiledialect.schedule.receivers import heard_in_order, leaders
 from tiledialect.schedule.solve import schedule
-from tiledialect.schedule.table import Messages, intern_sets
+from tiledialect.schedule.table import Messages, blocks, endpoints, intern_sets
+from tiledialect.sorting import order_of
 
 KEPT_SCHEDULES = 64
 """Phases whose schedule is kept for phases equal to them, also of other programs."""
@@ -175,15 +178,6 @@ def shortened(table: MessageTable, most: int) -> MessageTable:
     )
 
 
-def received(messages: Messages) -> tuple[Ints, Ints]:
-    """Every receipt of a message: which message, which tile."""
-    count = messages.fan_out
-    message = np.repeat(np.arange(messages.count), count)
-    first = messages.set_start[messages.destinations]
-    place = np.arange(message.size) - np.repeat(np.cumsum(count) - count, count)
-    return message, messages.set_tiles[first[message] + place]
-
-
 def least_controls(machine: Machine, table: MessageTable) -> Ints:
     """(tiles,) control words that no schedule of these messages can save.
 
@@ -191,48 +185,81 @@ def least_controls(machine: Machine, table: MessageTable) -> Ints:
     (again and again where it is long), and points at each stretch that is filled at
     all.
     """
-    x, messages = machine.exchange, table.messages
+    x, messages, tiles = machine.exchange, table.messages, machine.tiles
     sends = -(-messages.words // x.send_chunk_words)
-    message, tile = received(messages)
-    # No two words arrive at one place, so this order has no ties.
-    order = np.argsort(tile * ADDRESS_LIMIT + table.written[message])
-    message, tile = message[order], tile[order]
+    first = leaders(messages)
+    # in the order of their addresses, on each tile
+    message, tile = heard_in_order(messages, table.written, first == np.arange(tiles))
     source, begin = messages.source[message], table.written[message]
     end = begin + 4 * messages.words[message]
     follows = np.zeros(tile.size, np.bool_)
     follows[1:] = (tile[1:] == tile[:-1]) & (begin[1:] == end[:-1])
     same = follows.copy()
     same[1:] &= source[1:] == source[:-1]
-    tiles = machine.tiles
-    total = np.bincount(messages.source, sends * x.send_controls, tiles)
+    heard = np.bincount(tile[~follows], minlength=tiles + 1) * x.pointer_controls
     starts = np.flatnonzero(~same)
     if starts.size:
         words = np.add.reduceat(messages.words[message], starts)
         receives = -(-words // RECEIVE_WORDS) * x.source_controls
-        total += np.bincount(tile[starts], receives, tiles)
-    total += np.bincount(tile[~follows], minlength=tiles) * x.pointer_controls
+        heard = heard + np.bincount(tile[starts], receives, tiles + 1)
+    total = np.bincount(messages.source, sends * x.send_controls, tiles) + heard[first]
     return np.where(total > 0, total + x.phase_controls, 0).astype(np.int64)
 
 
-def used_together(
-    sends: Sends, receives: Receives, bases: Ints
-) -> list[tuple[int, int]]:
-    """Pairs of window buffers that a tile reads and writes in one cycle, sorted."""
-    span = 1 << 40
-    key = sends.tile * span + sends.cycle
-    order = np.argsort(key)  # a tile sends one word a cycle, so there are no ties
-    begin, end = key[order], (key + sends.words)[order]
-    arrives = receives.tile * span + receives.cycle
-    first = np.searchsorted(end, arrives, side="right")
-    last = np.searchsorted(begin, arrives + receives.words, side="left")
-    read = np.searchsorted(bases, sends.address[order], side="right") - 1
-    written = np.searchsorted(bases, receives.address, side="right") - 1
-    pairs: list[tuple[int, int]] = []
-    for buffer in np.unique(read):
-        count = np.append(0, np.cumsum(read == buffer))
-        meets = count[np.maximum(first, last)] > count[first]
-        pairs += [(int(buffer), int(other)) for other in np.unique(written[meets])]
-    return pairs
+@dataclass(frozen=True)
+class Sent:
+    """The messages as they are sent, each with its start and its window addresses."""
+
+    messages: Messages
+    start: Ints
+    read: Ints
+    written: Ints
+
+    def rows(self, machine: Machine, latency: Ints) -> Rows:
+        """The programs of all tiles; tiles that hear the same have one program."""
+        messages = self.messages
+        first = leaders(messages)
+        by = first == np.arange(messages.tiles)
+        message, tile = heard_in_order(messages, self.start, by)
+        receives = Receives(
+            tile,
+            self.start[message] + latency[tile],
+            messages.source[message],
+            self.written[message],
+            messages.words[message],
+        )
+        sends = Sends(messages.source, self.start, self.read, messages.words)
+        rows = encode(sends, receives, machine.exchange.send_chunk_words)
+        return spread(rows, first, latency - latency[first])
+
+    def together(self, latency: Ints, bases: Ints) -> list[tuple[int, int]]:
+        """Pairs of window buffers that a tile reads and writes in one cycle, sorted."""
+        messages = self.messages
+        span = 1 << 40
+        key = messages.source * span + self.start
+        order = order_of(messages.source, self.start)
+        begin, end = key[order], (key + messages.words)[order]
+        read = np.searchsorted(bases, self.read[order], side="right") - 1
+        written = np.searchsorted(bases, self.written, side="right") - 1
+        buffers = np.unique(read)
+        before = np.array([np.append(0, np.cumsum(read == one)) for one in buffers])
+        possible = buffers.size * np.unique(written).size
+        pairs: set[tuple[int, int]] = set()
+        for part in blocks(messages.count):
+            if len(pairs) == possible:
+                break
+            message, tile = endpoints(messages.select(part))
+            message += part.start
+            arrives = tile * span + self.start[message] + latency[tile]
+            first = np.searchsorted(end, arrives, side="right")
+            last = np.searchsorted(begin, arrives + messages.words[message])
+            last = np.maximum(first, last)
+            for one, count in zip(buffers.tolist(), before, strict=True):
+                meets = count[last] > count[first]
+                pairs.update(
+                    (one, int(to)) for to in np.unique(written[message[meets]])
+                )
+        return sorted(pairs)
 
 
 @lru_cache(maxsize=KEPT_SCHEDULES)
@@ -242,31 +269,24 @@ def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
     latency = np.array([machine.latency(tile) for tile in range(machine.tiles)])
     control = least_controls(machine, table)
     found = schedule(table.messages, latency, control=control)
-    read = table.read[found.origin] + 4 * found.offset
-    written = table.written[found.origin] + 4 * found.offset
-    sent = found.messages
-    sends = Sends(sent.source, found.start, read, sent.words)
-    message, tile = received(sent)
-    receives = Receives(
-        tile,
-        found.start[message] + latency[tile],
-        sent.source[message],
-        written[message],
-        sent.words[message],
+    sent = Sent(
+        found.messages,
+        found.start,
+        table.read[found.origin] + 4 * found.offset,
+        table.written[found.origin] + 4 * found.offset,
     )
-    rows = encode(sends, receives, machine.exchange.send_chunk_words)
+    rows = sent.rows(machine, latency)
     controls = int(control_words(rows, machine.exchange).max(initial=0))
-    arrival = int((receives.cycle + receives.words).max(initial=0))
     numbers = {
-        "length": max(arrival, controls),
+        "length": max(arrival(found.messages, latency, found.start), controls),
         "bound_receive": found.bound.receive,
         "bound_send": found.bound.send,
         "bound_control": found.bound.control,
-        "messages": sent.count,
+        "messages": found.messages.count,
         "row_bytes": controls * machine.exchange.control_word_bytes,
     }
-    bases = window_bases(phase.buffer_bytes)
-    return Scheduled(numbers, rows, tuple(used_together(sends, receives, bases)))
+    together = sent.together(latency, window_bases(phase.buffer_bytes))
+    return Scheduled(numbers, rows, tuple(together))
 
 
 def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:

@@ -65,7 +65,7 @@ class Messages:
             return self
         return Messages(self.tiles, *(column.astype(np.int64) for column in columns))
 
-    def select(self, chosen: Index) -> "Messages":
+    def select(self, chosen: Index | slice) -> "Messages":
         """The chosen messages, over the same sets."""
         return Messages(
             self.tiles,
