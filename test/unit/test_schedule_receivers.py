@@ -21,11 +21,11 @@ def random_phase(seed: int) -> tuple[Messages, list[tuple[int, ...]]]:
         chosen: list[int] = np.flatnonzero(random.random(tiles) < 0.4).tolist()
         known.append(tuple(chosen) or (0,))
     count = int(random.integers(1, 20))
-    sets = [known[i] for i in random.integers(0, len(known), count)]
+    sets = [known[int(random.integers(len(known)))] for _ in range(count)]
     source = random.integers(0, tiles, count)
     words = random.integers(1, 5, count)
     start = np.cumsum([0, *map(len, sets)])
-    members = np.array([tile for one in sets for tile in one])
+    members = np.array([tile for one in sets for tile in one], np.int64)
     return multicasts(tiles, source, words, start, members), sets
 
 
