@@ -267,7 +267,9 @@ class AlternativesOp(IRDLOperation):
                 f"{count} plans need an estimate and a footprint each"
             )
         if self.choices is not None and len(self.choices) != count:
-            raise VerifyException(f"{count} plans need choices of {count}")
+            raise VerifyException(
+                f"{count} plans need choices of {count}, not of {len(self.choices)}"
+            )
         for number, plan in enumerate(self.plans):
             self._verify_yield(number, plan)
 
@@ -325,7 +327,7 @@ class AlternativesOp(IRDLOperation):
 def _parse_choices(parser: Parser) -> DictionaryAttr:
     attribute = parser.parse_attribute()
     if not isinstance(attribute, DictionaryAttr):
-        parser.raise_error("choices of a plan are {group = {…}, …}")
+        parser.raise_error("choices of a plan are {group = {...}, ...}")
     return attribute
 
 

@@ -115,6 +115,27 @@ func.func @main() {
 
 // -----
 
+// Choices are of all plans or of none.
+// CHECK: error: 'plan.alternatives': 1 plans need choices of 1, not of 2
+func.func @main() {
+  plan.alternatives : () plan 7 cycles 9 bytes {
+    plan.yield
+  } choices [{}, {}]
+  return
+}
+
+// -----
+
+// CHECK: :{{[0-9]+}}:{{[0-9]+}}: error: choices of a plan are
+func.func @main() {
+  plan.alternatives : () plan 7 cycles 9 bytes {
+    plan.yield
+  } choices [7]
+  return
+}
+
+// -----
+
 // In generic text the numbers stand apart from their plans, so one can be missing.
 // CHECK: error: 'plan.alternatives': 2 plans need an estimate and a footprint each
 func.func @main() {

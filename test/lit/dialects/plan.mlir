@@ -77,8 +77,8 @@ module @product {
 
 // -----
 
-// Several plans stand side by side, each with its cycles and bytes; a plan may give
-// nothing, and a view changes the shape of what it gives.
+// Several plans stand side by side, each with its cycles and bytes, and behind them what
+// each is made of; a plan may give nothing, and a view changes the shape of what it gives.
 // CHECK-LABEL: @choices
 // CHECK: %r = plan.alternatives : (tensor<2x3xf32>) plan 7 cycles 2100 bytes {
 // CHECK-NEXT: %0 = plan.load %x for "fast"
@@ -87,7 +87,7 @@ module @product {
 // CHECK-NEXT: plan.yield %1 : tensor<2x3xf32>
 // CHECK-NEXT: } plan 9 cycles 2060 bytes {
 // CHECK-NEXT: plan.yield %y : tensor<2x3xf32>
-// CHECK-NEXT: } from "f.mlir":2:3
+// CHECK-NEXT: } choices [{fast = {steps = 1 : i64}}, {}] from "f.mlir":2:3
 // CHECK-NEXT: plan.alternatives : () plan 0 cycles 0 bytes {
 // CHECK-NEXT: plan.yield
 // CHECK-NEXT: } attributes {note = "kept"}
@@ -99,7 +99,7 @@ module @choices {
       plan.yield %1 : tensor<2x3xf32>
     } plan 9 cycles 2060 bytes {
       plan.yield %y : tensor<2x3xf32>
-    } from "f.mlir":2:3
+    } choices [{fast = {steps = 1}}, {}] from "f.mlir":2:3
     plan.alternatives : () plan 0 cycles 0 bytes {
       plan.yield
     } attributes {note = "kept"}

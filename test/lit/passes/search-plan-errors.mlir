@@ -223,3 +223,70 @@ module attributes {tile.machine = "mini4", tile.rung = 2} {
   }
   plan.catalogue "h" (d0 6) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["cut0 row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:9
 }
+
+// -----
+
+// What no candidate has is refused where its group stands, with what there is instead.
+// CHECK: f.mlir:9:10: error: no candidate of 'h' has d0 3; d0 there is 2, 4 (3 parts give no smaller block than 2)
+!x = tensor<16xf16>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    %h = tile.neg %x {tile.plan = {grid = {d0 = 3}}} : !x
+    return %h : !x
+  }
+  plan.catalogue "h" (d0 16) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:10
+}
+
+// -----
+
+// Reading what is asked fails at the operation.
+// CHECK: :{{[0-9]+}}:10: error: tile.plan: 'step' cannot be asked; known are grid, steps, paths, rest, order
+!x = tensor<16xf16>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    %h = tile.neg %x {tile.plan = {step = 3}} : !x
+    return %h : !x
+  }
+  plan.catalogue "h" (d0 16) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:10
+}
+
+// -----
+
+// Operations of one group must agree.
+// CHECK: :{{[0-9]+}}:10: error: tile.plan: steps is asked to be 1 and 2, by operations that are planned together
+!x = tensor<16xf16>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x {
+    %h = tile.neg %x {tile.plan = {steps = 1}} : !x
+    %g = tile.exp %h {tile.plan = {steps = 2}} : !x
+    return %g : !x
+  }
+  plan.catalogue "h" (d0 16) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:10
+}
+
+// -----
+
+// A reshape is no step of any plan.
+// CHECK: :{{[0-9]+}}:10: error: tile.plan: tile.reshape has no plan, as nothing of it is computed
+!x = tensor<16xf16>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> tensor<4x4xf16> {
+    %h = tile.neg %x : !x
+    %g = tile.reshape %h {tile.plan = {steps = 2}} : !x -> tensor<4x4xf16>
+    return %g : tensor<4x4xf16>
+  }
+  plan.catalogue "h" (d0 16) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:10
+}
+
+// -----
+
+// A function asks for chunks only.
+// CHECK: :{{[0-9]+}}:3: error: tile.plan: only chunks is asked of a function, not steps
+!x = tensor<16xf16>
+module attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x) -> !x attributes {tile.plan = {steps = 2}} {
+    %h = tile.neg %x : !x
+    return %h : !x
+  }
+  plan.catalogue "h" (d0 16) considered 1 dropped () columns ["parts.d0"] paths ["direct"] rests ["block row_major"] steps [1] table dense<[[4], [2]]> : tensor<2x1xi32> from "f.mlir":9:10
+}

@@ -134,6 +134,28 @@ module @to_the_byte attributes {tile.machine = "mini4", tile.rung = 2, tile.rese
 
 // -----
 
+// An operation may ask for some of the plan of its group. Here the product is asked for
+// two parts of n, and the map in the same group for 4 steps; the rest is searched, and the
+// certificate says what was asked.
+// CHECK-LABEL: @as_asked
+// CHECK-SAME: tile.certificate = {status = "optimal"{{.*}}constraints = {h = {grid = {n = 2 : i64}, steps = 4 : i64}}
+// CHECK: plan.compute matmul (b, m, n, k) grid <[1, 16, 64 / 2 step 2 grain 8, 64 / 2 step 1 grain 8] bytes 1 window [3 from 0 for 8]>
+// CHECK: choices [{chunks = 1 : i64, h = {grid = {b = 1 : i64, m = 1 : i64, n = 2 : i64, k = 2 : i64}, steps = 4 : i64, paths = ["relay_steps", "stored"], rest = "cut1", order = "row_major"}}]
+!x = tensor<16x64xf16>
+!w = tensor<64x64xf16>
+module @as_asked attributes {tile.machine = "mini4", tile.rung = 2} {
+  func.func @main(%x: !x, %w: !w {tile.parameter}) -> !x {
+    %h = tile.matmul %x, %w {tile.plan = {grid = {n = 2}}} : (!x, !w) -> !x
+    %g = tile.neg %h {tile.plan = {steps = 4}} : !x
+    return %g : !x
+  }
+  plan.catalogue "h" (b 1, m 16, n 64, k 64) considered 256 dropped () columns ["parts.b", "parts.m", "parts.n", "parts.k"]
+    paths ["direct stored", "relay_steps stored"] rests ["block panel", "linear row_major", "cut1 row_major"] steps [1, 4]
+    table dense<[[1, 1, 4, 1], [1, 1, 2, 2]]> : tensor<2x4xi32> from "f.mlir":3:8
+}
+
+// -----
+
 // A program that only hands on its input, and one that returns a constant, have a plan of
 // loads.
 // CHECK-LABEL: @nothing_to_do

@@ -1,8 +1,9 @@
 // RUN: tile-opt %s --split-input-file -p select-plan | filecheck %s
 
 // The first plan gathers x on one tile, which is more than the budget: the second, slower
-// one is kept, and its values take the place of the results.
+// one is kept, its values take the place of the results, and the module says its choices.
 // CHECK-LABEL: @second
+// CHECK-SAME: tile.choices = {slow = {steps = 2 : i64}}
 // CHECK-NOT: plan.alternatives
 // CHECK: %r = plan.load %x for "slow"
 // CHECK-NOT: plan.relayout
@@ -17,7 +18,7 @@ module @second attributes {tile.machine = "mini4", tile.rung = 3, tile.budget = 
     } plan 2 cycles 2200 bytes {
       %0 = plan.load %x for "slow" : !x layout <[512] bytes 4 spread [4 step 1] packed>
       plan.yield %0 : !x
-    }
+    } choices [{fast = {steps = 1}}, {slow = {steps = 2}}]
     return %r : !x
   }
 }
