@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from driver_runs import PASSES, TARGETS, Driver
-from sweep_folders import make_small_sweep
+from small_sweep import make_small_sweep
 
 from tiledialect import pipeline
 from tiledialect.text.parser import RECURSION_LIMIT

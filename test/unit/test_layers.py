@@ -123,6 +123,7 @@ SEES: dict[str, set[str]] = {
     },
     "pipeline": {"dialects", "passes", "checkers", "select_plan", "backend"},
     "sweep": {"machine", "runtime.package", "tools.opt", "tools.run", *PLAIN},
+    "scripting": {"*"},
     "tools": {"*"},
 }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tiledialect.diagnostics import Refused, Usage
 from tiledialect.machine import Machine, MachineError
-from tiledialect.runtime.package import Package, read
+from tiledialect.runtime.package import Bind, Package, read
 from tiledialect.runtime.simulator import Result, Simulator
 from tiledialect.tools.run_arrays import read_arrays, write_arrays, write_file
 from tiledialect.tools.run_check import (
@@ -58,11 +59,38 @@ class Run:
         return all(error.passed for error in self.errors)
 
 
+def run_package(
+    package: Package,
+    *,
+    check: bool = False,
+    max_abs_error: float | None = None,
+    inputs: Mapping[str, Stored] | None = None,
+    seed: int = 0,
+    machine: str | None = None,
+) -> Run:
+    """Simulate a package as `tile-run` does. Raises Refused and Usage."""
+    if machine is not None:
+        package = _on_machine(package, machine)
+    return _simulate(package, "<package>", check, max_abs_error, inputs, seed)
+
+
 def run(options: Options) -> int:
     """Do what the options ask for. The exit code."""
-    package = _package(options)
+    package = read(options.package)
+    if options.machine is not None:
+        package = _on_machine(package, options.machine)
+    inputs = None
+    if options.inputs is not None:
+        inputs = read_arrays(options.inputs, _arguments(package))
     try:
-        done = _simulate(package, options)
+        done = _simulate(
+            package,
+            options.package,
+            options.check,
+            options.max_abs_error,
+            inputs,
+            options.seed,
+        )
     except Refused as error:
         if error.location is not None:
             raise
@@ -80,32 +108,38 @@ def run(options: Options) -> int:
     return 0
 
 
-def _package(options: Options) -> Package:
-    package = read(options.package)
-    if options.machine is None:
-        return package
+def _arguments(package: Package) -> list[Bind]:
+    return [bind for bind in package.binds if bind.kind in ("input", "parameter")]
+
+
+def _on_machine(package: Package, machine: str) -> Package:
     try:
-        fields = Machine.load(options.machine).fields
+        fields = Machine.load(machine).fields
     except MachineError as error:
         raise Usage(str(error)) from error
     return replace(package, machine=dict(fields))
 
 
-def _simulate(package: Package, options: Options) -> Run:
+def _simulate(
+    package: Package,
+    path: str,
+    check: bool,
+    max_abs_error: float | None,
+    inputs: Mapping[str, Stored] | None,
+    seed: int,
+) -> Run:
     machine = Machine.from_fields(package.machine)
-    binds = [bind for bind in package.binds if bind.kind in ("input", "parameter")]
     module = None
-    if options.check or options.inputs is None:
-        module = parse_source(package, options.package)
+    if check or inputs is None:
+        module = parse_source(package, path)
     # an argument that the program never uses has no bind, so no array is asked for it
-    arguments = {} if module is None else default_arguments(module, options.seed)
-    if options.inputs is not None:
-        arguments.update(read_arrays(options.inputs, binds))
+    arguments = {} if module is None else default_arguments(module, seed)
+    arguments.update(inputs or {})
     result = Simulator(package).run(arguments)
     errors = None
-    if options.check and module is not None:
+    if check and module is not None:
         expected = reference_outputs(module, arguments)
-        errors = _compare(machine, package, result, expected, options.max_abs_error)
+        errors = _compare(machine, package, result, expected, max_abs_error)
     return Run(package, machine, result, errors)
 
 
