@@ -100,10 +100,13 @@ class Pool:
 
 def make_pools(problem: Problem) -> tuple[Pool, ...]:
     """The pool of each stage."""
-    return tuple(_pool(problem, at).best(timed=True) for at in range(problem.count))
+    return tuple(
+        whole_pool(problem, at).best(timed=True) for at in range(problem.count)
+    )
 
 
-def _pool(problem: Problem, position: int) -> Pool:
+def whole_pool(problem: Problem, position: int) -> Pool:
+    """All candidates of a stage, those that others always beat as well."""
     stage = problem.stages[position]
     sizes = [len(v) for v in stage.variants]
     number = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
