@@ -267,7 +267,7 @@ def _write(
 
 def _choices(program: Program, plan: Plan) -> DictionaryAttr:
     """What a plan is made of, as the constraints that only it meets."""
-    chosen = plain_attribute(plain(program, exact(program, plan.choices)))
+    chosen = plain_attribute(plain(program, exact(program, plan.choices, plan.chunks)))
     assert isinstance(chosen, DictionaryAttr)
     return chosen
 
@@ -294,7 +294,7 @@ def _region(
     from tiledialect.plan_steps import plan_steps
 
     steps, results = plan_steps(
-        program, machine, plan.choices, sources, locations, types
+        program, machine, plan.choices, sources, locations, types, plan.chunks
     )
     operations: list[Operation] = [*steps, YieldOp(results)]
     return Region(Block(operations))
