@@ -54,7 +54,9 @@ class Case:
     rms_error: float | None
     output_rms: float | None
     stage_seconds: Mapping[str, float]
+    build_seconds: float | None
     simulate_seconds: float | None
+    peak_memory_bytes: int | None
     certificate: Fields | None
     sha256: Mapping[str, str]
 
@@ -141,7 +143,9 @@ def read_case(folder: Path) -> Case:
         rms_error=read.number("rms_error"),
         output_rms=read.number("output_rms"),
         stage_seconds=read.numbers("stage_seconds"),
+        build_seconds=read.number("build_seconds"),
         simulate_seconds=read.number("simulate_seconds"),
+        peak_memory_bytes=read.whole("peak_memory_bytes"),
         certificate=certificate if isinstance(certificate, dict) else None,
         sha256=read.texts("sha256"),
     )

@@ -59,7 +59,7 @@ class PlanGroup(TypedDict):
 
 
 def plan_groups(module: ModuleOp) -> list[PlanGroup]:
-    """The groups of a module at rung 3, in order; of several plans those of the first."""
+    """The groups of a module at rung 3, in order. Of several plans the first."""
     groups: dict[str, PlanGroup] = {}
     rows: dict[tuple[str, ...], PlanRow] = {}
     for op in _steps(module):
@@ -136,7 +136,8 @@ def _what(op: PlanStep, source: str) -> str:
         case LoadOp():
             return f"{source} lies there before the run"
         case RelayoutOp():
-            words = [f"to the slot {op.slot.data}" if op.slot is not None else "moved"]
+            slot = "" if op.slot is None else f" to the slot {op.slot.data}"
+            words = [f"{source} moved{slot}"]
             words += ["with the move before"] * (op.joined is not None)
             words += ["padding filled with zeros"] * (op.zeroed is not None)
             return ", ".join(words)

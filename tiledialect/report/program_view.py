@@ -44,7 +44,8 @@ class ProgramData(TypedDict):
     tiles: int
     clock_ghz: float
     memory_bytes: int
-    element_edges: list[int]
+    region_edges: list[int]
+    fixed_bytes: int
     budget: int
     reserve: int
     footprint: int
@@ -77,7 +78,8 @@ def program_data(package: Package) -> ProgramData:
         "tiles": machine.tiles,
         "clock_ghz": machine.clock_ghz,
         "memory_bytes": machine.memory.bytes,
-        "element_edges": _region_edges(machine),
+        "region_edges": _region_edges(machine),
+        "fixed_bytes": machine.memory.fixed_bytes,
         "budget": package.budget,
         "reserve": package.reserve,
         "footprint": package.footprint,

@@ -80,13 +80,15 @@ def codelets(machine: Machine, step: ComputeStep) -> list[str]:
         if isinstance(call, Moves):
             who, cycles = moves_cycles(machine, call)
             bytes = int(call.bytes.sum())
-            what = f"{call.family} {len(call.bytes)} runs of {bytes} bytes in all"
+            what = f"{call.family} {len(call.bytes):,} runs of {bytes:,} bytes in all"
             most = int(cycles.max(initial=0))
-            tiles[(what, f"at most {most} cycles")] += len(who)
+            tiles[(what, f"at most {most:,} cycles")] += len(who)
         else:
             taken = call_cycles(machine, call)
-            tiles[(_call_text(call), f"{taken} cycles")] += len(call.tiles)
-    return [f"{what} on {count} tiles: {took}" for (what, took), count in tiles.items()]
+            tiles[(_call_text(call), f"{taken:,} cycles")] += len(call.tiles)
+    return [
+        f"{what} on {count:,} tiles: {took}" for (what, took), count in tiles.items()
+    ]
 
 
 def _call_text(call: Call) -> str:

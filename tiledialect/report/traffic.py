@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tiledialect.machine import Machine
     from tiledialect.runtime.package import ExchangeStep, Ints
     from tiledialect.runtime.rows_decoder import Phase
@@ -55,6 +57,8 @@ class ExchangeData(TypedDict):
     bin_tiles: int
     phases: list[PhaseData]
     traffic: list[TrafficData]
+    ports_in: list[list[int]]
+    ports_out: list[list[int]]
 
 
 class Exchange:
@@ -91,12 +95,19 @@ class Exchange:
             }
         )
 
+    def _all(self, words: Callable[[_Sums], Ints]) -> Ints:
+        """Words of each tile's port, over all phases."""
+        none = np.zeros(self.tiles, dtype=np.int64)
+        return none + sum(words(sums) for sums in self._sums)
+
     def data(self) -> ExchangeData:
         return {
             "bins": self.bins,
             "bin_tiles": self.bin_tiles,
             "phases": self.phases,
             "traffic": [sums.data() for sums in self._sums],
+            "ports_in": _busiest(self._all(lambda sums: sums.words_in), BUSIEST),
+            "ports_out": _busiest(self._all(lambda sums: sums.words_out), BUSIEST),
         }
 
 

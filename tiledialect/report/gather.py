@@ -1,0 +1,86 @@
+"""From the folder of a case to what the page shows of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tiledialect.diagnostics import Refused, TileError
+from tiledialect.layout_json import Json
+from tiledialect.report.flat import case_fields
+from tiledialect.report.page import CaseData
+from tiledialect.report.plan_view import plan_groups
+from tiledialect.report.program_view import ProgramData, program_data
+from tiledialect.runtime.package import read
+from tiledialect.runtime.rows_decoder import RowsError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from tiledialect.report.folder import Case
+
+ParseModule = Callable[[str, str], "ModuleOp"]
+"""From a text and its name to a module."""
+
+LOCATION = re.compile(r"(.*):(\d+):(\d+)")
+
+
+def case_data(sweep: str, case: Case, parse: ParseModule) -> CaseData:
+    """All that there is of a case. Raises Refused for a damaged package or plan."""
+    program = program_of(case)
+    plan_path = case.folder / "plan.mlir"
+    plan = None
+    if plan_path.exists():
+        text = plan_path.read_text(encoding="utf-8")
+        plan = plan_groups(parse(text, str(plan_path)))
+    places = [step["location"] for step in program["steps"]] if program else []
+    places += [group["location"] for group in plan or []]
+    return {
+        "sweep": sweep,
+        "fields": case_fields(case),
+        "program": program,
+        "plan": plan,
+        "pareto": _optional_json(case.folder / "pareto.json"),
+        "explain": _optional_json(case.folder / "explain.json"),
+        "source": source_lines(case.folder / "input.mlir", places),
+    }
+
+
+def program_of(case: Case) -> ProgramData | None:
+    """The views of a case's package, or None where it has none."""
+    if not case.package.exists():
+        return None
+    package = read(str(case.package))
+    try:
+        return program_data(package)
+    except TileError:
+        raise
+    except (RowsError, ValueError, IndexError, KeyError, ArithmeticError) as error:
+        raise Refused(f"cannot be shown: {error}", str(case.package)) from error
+
+
+def _optional_json(path: Path) -> Json:
+    """The content of a JSON file, or None where there is no such file."""
+    if not path.exists():
+        return None
+    try:
+        return cast(Json, json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"is no JSON: {error}", str(path)) from error
+
+
+def source_lines(path: Path, places: list[str]) -> dict[str, str]:
+    """The line of the input that each location names; the file may have another name
+    there, as a sweep compiles a copy."""
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found: dict[str, str] = {}
+    for place in places:
+        match = LOCATION.fullmatch(place)
+        if match is not None and int(match[2]) <= len(lines):
+            found[place] = lines[int(match[2]) - 1].strip()
+    return found

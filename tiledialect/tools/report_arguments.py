@@ -1,0 +1,72 @@
+"""The options of `tile-report`, read without importing numpy or a dialect."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tiledialect import __version__
+from tiledialect.diagnostics import Usage
+from tiledialect.tools.opt_arguments import suggestion
+
+
+@dataclass
+class Options:
+    """What the command line says. `output` is None where the first sweep's folder is
+    meant."""
+
+    folders: list[str] = field(default_factory=list[str])
+    output: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with its errors as Usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(message)
+
+
+def parse_options(arguments: Sequence[str]) -> Options:
+    """The options of a command line. Raises Usage; `--help` prints and exits."""
+    parser = _make_parser()
+    options, unknown = parser.parse_known_args(arguments, namespace=Options())
+    if unknown:
+        name = unknown[0].split("=")[0]
+        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
+        raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+    return options
+
+
+def _make_parser() -> _Parser:
+    parser = _Parser(
+        prog="tile-report",
+        description="Tables and one page of finished sweeps. Prints the tables and"
+        " writes report.md, report.csv, report.json and report.html.",
+        epilog="Exit codes: 0 done; 1 a sweep is damaged, or a file cannot be written;"
+        " 2 wrong usage.",
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        metavar="DIR",
+        help="what `tile-sweep -o DIR` wrote; the second and later ones are compared"
+        " with the first",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="where the report goes (the first DIR)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no tables")
+    parser.add_argument("--verbose", action="store_true", help="traceback of a fault")
+    parser.add_argument(
+        "-v", "--version", action="version", version=f"tile-report {__version__}"
+    )
+    return parser
