@@ -1,0 +1,239 @@
+"""Certificates: what a search says of its result, with a proof of its bound.
+
+A proof is a list of cases, one for a range of chunk counts. In each, the candidates of
+every contraction are cut into parts by ranges, and of each part the least bytes and
+cycles are stated (docs/plan-space.md, "Bounds that a certificate proves"). Parts are
+cut where that raises the bound, a few dozen at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.search.floors import Ground, Span
+from tiledialect.search.parts import (
+    ENDLESS,
+    STORED,
+    Part,
+    Table,
+    shared_extents,
+)
+
+if TYPE_CHECKING:
+    from tiledialect.search.solve import Outcome
+
+GAP_OF = 10_000
+"""A gap is in parts of so many."""
+
+MOST_PARTS = 28
+"""Parts that a case has at most."""
+
+MOST_CASES = 8
+
+Plain = int | str | list["Plain"] | dict[str, "Plain"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The parts of every group in a span of chunk counts; `cycles` of whatever fits."""
+
+    span: Span
+    tables: tuple[Table | None, ...]
+    parts: tuple[tuple[Part, ...], ...]
+    base: int
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Cycles that every plan within the budget takes at least; None: there is none."""
+
+    cycles: int | None
+    cases: tuple[Case, ...]
+
+    def plain(self, program: Program, plan_cycles: int | None) -> dict[str, Plain]:
+        """As data; with the gap to a plan's cycles, if there is a plan."""
+        found: dict[str, Plain] = {}
+        if self.cycles is not None:
+            found["cycles"] = self.cycles
+            if plan_cycles is not None:
+                found["gap"] = gap(plan_cycles, self.cycles)
+        found["cases"] = [_plain_case(program, case) for case in self.cases]
+        return found
+
+
+def gap(cycles: int, bound: int) -> int:
+    """How far a plan may be from the best one, in parts of 10,000 of its cycles."""
+    return -(-(cycles - bound) * GAP_OF // max(1, cycles))
+
+
+def certificate(
+    program: Program,
+    machine: Machine,
+    budget: int,
+    outcome: Outcome,
+    candidates: int,
+) -> dict[str, Plain]:
+    """The certificate of a search's outcome, as data."""
+    best = outcome.plans[0] if outcome.plans else None
+    bound = lower_bound(program, machine, budget, None if best is None else best.cycles)
+    found: dict[str, Plain] = {"status": outcome.status}
+    if best is not None:
+        found["cycles"], found["bytes"] = best.cycles, best.footprint
+        found["chunks"] = int(getattr(best, "chunks", 1))
+        if outcome.status == "stopped" and bound.cycles:
+            percent = -(-gap(best.cycles, bound.cycles) * 100 // GAP_OF)
+            found["status"] = f"within {percent}%"
+    found["labels"], found["candidates"] = outcome.labels, candidates
+    found["bound"] = bound.plain(program, None if best is None else best.cycles)
+    return found
+
+
+def lower_bound(
+    program: Program, machine: Machine, budget: int, cycles: int | None
+) -> Bound:
+    """A bound of the cycles of all plans within the budget, and its proof. `cycles` of
+    a plan that is known: no bound above it is sought."""
+    top = max(shared_extents(program), default=1)
+    roots = [_case(program, machine, budget, Span(1, top))]
+    if not _is_refuted(roots[0]):
+        spans = [Span(1, 1)] + [Span(2, top)] * (top > 1)
+        roots = [_case(program, machine, budget, span) for span in spans]
+    cases = [_refined(case, budget, cycles) for case in roots]
+    while len(cases) < (MOST_CASES if cycles else MOST_CASES // 2):
+        at = min(range(len(cases)), key=lambda i: cases[i].cycles)
+        span = cases[at].span
+        if cases[at].cycles >= (ENDLESS if cycles is None else cycles):
+            break
+        if span.low == span.high:
+            break
+        middle = span.low if span.low < 4 else min(span.high - 1, span.low * 3 // 2)
+        halves = [Span(span.low, middle), Span(middle + 1, span.high)]
+        made = [_case(program, machine, budget, half) for half in halves]
+        cases[at : at + 1] = [_refined(case, budget, cycles) for case in made]
+    least = min(case.cycles for case in cases)
+    if cycles is not None:
+        least = min(least, cycles)
+    return Bound(None if least >= ENDLESS else least, tuple(cases))
+
+
+def _is_refuted(case: Case) -> bool:
+    return case.cycles >= ENDLESS
+
+
+def _case(program: Program, machine: Machine, budget: int, span: Span) -> Case:
+    """A case with one part for all candidates of each contraction."""
+    ground = Ground(program, machine, span)
+    tables = [
+        Table(ground, at, budget)
+        if group.family == "matmul" and all(dim.extent for dim in group.dims)
+        else None
+        for at, group in enumerate(program.groups)
+    ]
+    stored = [0 if table is None else table.least_stored for table in tables]
+    parts: list[tuple[Part, ...]] = []
+    for at, table in enumerate(tables):
+        if table is None:
+            cycles, live = ground.plain(at)
+            parts.append((Part((), 0, live, cycles, 0),))
+        else:
+            table.others = ground.base + sum(stored) - stored[at]
+            parts.append((table.whole(),))
+    case = Case(span, tuple(tables), tuple(parts), ground.base, 0)
+    return replace(case, cycles=_best(case, budget)[0])
+
+
+def _best(case: Case, budget: int) -> tuple[int, int, tuple[int, ...]]:
+    """Of all ways to take a part of each group the least cycles of those that fit,
+    the bytes of these parts, and which they are; ENDLESS: none fits."""
+    room = budget - case.base
+    states: list[tuple[int, int, int, tuple[int, ...]]] = [(0, 0, 0, ())]
+    for parts in case.parts:
+        some = [(i, part) for i, part in enumerate(parts) if part.fits]
+        made = sorted(
+            (s + p.stored, max(live, p.live), c + p.cycles, (*way, i))
+            for (s, live, c, way), (i, p) in product(states, some)
+        )
+        states = _front([one for one in made if one[0] + one[1] <= room])
+    if not states:
+        return ENDLESS, 0, ()
+    stored, live, cycles, way = min(states, key=lambda one: (one[2], one[0] + one[1]))
+    return cycles, stored + live, way
+
+
+def _front(
+    states: list[tuple[int, int, int, tuple[int, ...]]],
+) -> list[tuple[int, int, int, tuple[int, ...]]]:
+    kept: list[tuple[int, int, int, tuple[int, ...]]] = []
+    for one in states:
+        if not any(k[1] <= one[1] and k[2] <= one[2] for k in kept):
+            kept.append(one)
+    return kept
+
+
+def _refined(case: Case, budget: int, cycles: int | None) -> Case:
+    """The case with parts cut where that raises its bound."""
+    target = ENDLESS if cycles is None else cycles
+    most = MOST_PARTS if cycles else MOST_PARTS // 2
+    while sum(map(len, case.parts)) < most:
+        now, size, way = _best(case, budget)
+        if now >= target or _is_taken(case, budget, way):
+            break
+        tried: list[tuple[int, int, Case]] = []
+        for at, which in enumerate(way):
+            tried += _cut(case, budget, at, which)
+        better = [one for one in tried if one[:2] > (now, size)]
+        if not better:
+            break
+        case = max(better, key=lambda one: one[:2])[2]
+    return replace(case, cycles=min(target, _best(case, budget)[0]))
+
+
+def _is_taken(case: Case, budget: int, way: tuple[int, ...]) -> bool:
+    """Whether the fastest candidates of these parts fit together: then no other way to
+    cut the parts gives a higher bound."""
+    stored, live = 0, 0
+    for table, parts, which in zip(case.tables, case.parts, way, strict=True):
+        part = parts[which]
+        stored += part.fast.at[STORED] if table is not None else 0
+        live = max(live, part.live if table is None else part.fast.live)
+    return case.base + stored + live <= budget
+
+
+def _cut(case: Case, budget: int, at: int, which: int) -> list[tuple[int, int, Case]]:
+    """The ways to cut a part in two: each with what the bound is then."""
+    table, part = case.tables[at], case.parts[at][which]
+    found: list[tuple[int, int, Case]] = []
+    if table is None:
+        return found
+    for halves in table.halves(part):
+        mine = (*case.parts[at][:which], *halves, *case.parts[at][which + 1 :])
+        parts = (*case.parts[:at], mine, *case.parts[at + 1 :])
+        made = replace(case, parts=parts)
+        cycles, size, _ = _best(made, budget)
+        found.append((cycles, size, made))
+    return found
+
+
+def _plain_case(program: Program, case: Case) -> Plain:
+    groups: list[Plain] = []
+    for group, table, parts in zip(
+        program.groups, case.tables, case.parts, strict=True
+    ):
+        fields: dict[str, Plain] = {"name": group.name}
+        if table is None:
+            fields["cycles"], fields["live"] = parts[0].cycles, parts[0].live
+        else:
+            fields["parts"] = [_row(part) for part in parts]
+        groups.append(fields)
+    return {"chunks": [case.span.low, case.span.high], "groups": groups}
+
+
+def _row(part: Part) -> Plain:
+    ends: list[Plain] = [end for both in part.ranges for end in both]
+    cycles = part.cycles if part.fits else -1
+    return [*ends, part.stored, part.live, cycles, part.point]

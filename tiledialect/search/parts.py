@@ -1,0 +1,257 @@
+"""Parts of a contraction's candidates: ranges of what a candidate chooses, with the
+least that those of them take which fit the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.candidates import block_choices, grains
+from tiledialect.cost.operand import sized
+from tiledialect.machine import Machine
+from tiledialect.program import Group, Program
+from tiledialect.search.floors import DEPTH, Floor, Floors, Ground
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+ENDLESS = int(np.iinfo(np.int64).max) // 4
+
+STEPS, SPREAD, STORED = 4, 5, 6
+"""Columns of a part's ranges behind the parts of b, m, n and k."""
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A candidate: its place in every column, and its own live bytes."""
+
+    at: tuple[int, ...]
+    live: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of the candidates in all ranges that fit: the least bytes of stored operands, of
+    what else is live at the fullest point, and cycles. None fits: `cycles` is ENDLESS
+    and `live` all that the lightest needs. `fast` and `light` are the candidates with
+    the fewest cycles and live bytes."""
+
+    ranges: Ranges
+    stored: int
+    live: int
+    cycles: int
+    point: int
+    fast: Sample = Sample((), 0)
+    light: Sample = Sample((), 0)
+
+    @property
+    def fits(self) -> bool:
+        return self.cycles < ENDLESS
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Candidates of one kind that fit, a row each: `place` is their number in the
+    arrays (rests, grids) that they come from, `row` that of their grid."""
+
+    place: Ints
+    row: Ints
+    stored: Ints
+    live: Ints
+    cycles: Ints
+
+
+def shared_extents(program: Program) -> frozenset[int]:
+    """Extents of dimensions that every group has, which alone may be cut in chunks."""
+    shared: frozenset[int] | None = None
+    for group in program.groups:
+        if group.family == "matmul":
+            some = {group.dims[d].extent for d in _parallel(program, group)}
+        else:
+            some = _runs(program.values[group.result.value].form.shape)
+        shared = frozenset(some) if shared is None else shared & some
+    return frozenset(extent for extent in shared or () if extent > 1)
+
+
+def _runs(shape: tuple[int, ...]) -> set[int]:
+    """Elements of all runs of neighbouring axes."""
+    ends = range(len(shape) + 1)
+    return {prod(shape[a:b]) for a in ends for b in ends if a < b}
+
+
+def _parallel(program: Program, group: Group) -> list[int]:
+    stored = [o for o in group.operands if program.values[o.value].is_stored]
+    return [d for d in range(DEPTH) if all(d not in o.axes for o in stored)]
+
+
+class Table:
+    """The candidates of the contraction at a position, for a budget.
+
+    others  bytes that lie on every tile besides this group's
+    """
+
+    def __init__(self, ground: Ground, position: int, budget: int) -> None:
+        self.ground, self.position, self.budget = ground, position, budget
+        self.others = 0
+        program, machine = ground.program, ground.machine
+        self.group = program.groups[position]
+        self.dims = [-1]
+        if ground.span.high > 1:
+            shared = shared_extents(program)
+            some = _parallel(program, self.group)
+            self.dims = [d for d in some if self.group.dims[d].extent in shared]
+        self.grids = self._grids(program, machine)
+        self.floors = [Floors(ground, position, self.grids, d) for d in self.dims]
+        stored = self.floors[0].stored
+        self.kinds = (False, True) if sum(stored) == 1 else (None,)
+        self.known: dict[tuple[int, int, int], Floor] = {}
+        self.fitting: dict[tuple[int, int, int, int], Fitting] = {}
+
+    def _grids(self, program: Program, machine: Machine) -> Ints:
+        grids = np.ones((1, 0), dtype=np.int64)
+        grain = grains(program, self.group, machine)
+        for at, dim in enumerate(self.group.dims):
+            count = min(machine.tiles, -(-dim.extent // grain[at]))
+            some = block_choices(dim.extent, grain[at], machine.tiles)
+            if at in self.dims:  # the blocks of chunks are of any size
+                some = list(range(1, count + 1))
+            rows = np.repeat(grids, len(some), axis=0)
+            column = np.tile(np.array(some, dtype=np.int64), len(grids))
+            grids = np.column_stack([rows, column])
+            grids = grids[grids.prod(axis=1) <= machine.tiles]
+        return grids
+
+    @cached_property
+    def least_stored(self) -> int:
+        """Bytes that the stored operands hold on a tile at least."""
+        floors = [self.floors[0].bytes(1, kind) for kind in self.kinds]
+        return min(int(floor.stored.min()) for floor in floors)
+
+    def whole(self) -> Part:
+        """All candidates."""
+        machine, group = self.ground.machine, self.group
+        grain = self.floors[0].grain
+        counts = [
+            max(1, -(-d.extent // g)) for d, g in zip(group.dims, grain, strict=True)
+        ]
+        stored = 0
+        for number, operand in enumerate(group.operands):
+            size = prod(group.extents(operand.axes)) * self.floors[0].width[number]
+            stored += int(sized(np.array(size))) * self.floors[0].stored[number]
+        ranges = [(1, min(machine.tiles, count)) for count in counts]
+        ranges += [(1, counts[DEPTH]), (0, len(self.kinds) - 1), (0, stored)]
+        part = self.part(tuple(ranges))
+        assert part is not None, "there is always a grid of one tile"
+        return part
+
+    def part(self, ranges: Ranges) -> Part | None:
+        """The part of these ranges; None where no candidate is in them."""
+        low, high = np.array(ranges[:STEPS]).T
+        chosen = ((self.grids >= low) & (self.grids <= high)).all(axis=1)
+        found: list[Part] = []
+        for number in range(ranges[SPREAD][0], ranges[SPREAD][1] + 1):
+            for which in range(len(self.dims)):
+                one = self._part(ranges, chosen, number, which)
+                found += [] if one is None else [one]
+        some = [part for part in found if part.fits] or found
+        if not some:
+            return None
+        light = min(some, key=lambda part: part.live)
+        fast = min(some, key=lambda part: part.cycles)
+        stored = min(part.stored for part in some)
+        return replace(light, stored=stored, cycles=fast.cycles, fast=fast.fast)
+
+    def _part(
+        self, ranges: Ranges, chosen: Mask, number: int, which: int
+    ) -> Part | None:
+        """The part of one kind of storage and one dimension of chunks."""
+        steps, (low, high) = ranges[STEPS], ranges[STORED]
+        floor = self._bytes(which, steps[1], number)
+        some = self._fitting(which, steps, number)
+        inside = chosen[some.row] & (some.stored >= low) & (some.stored <= high)
+        at = np.flatnonzero(inside)
+        if not len(at):
+            stored_inside = (floor.stored >= low) & (floor.stored <= high)
+            return self._unfit(ranges, floor, chosen & stored_inside)
+        fast = int(at[some.cycles[at].argmin()])
+        light = int(at[some.live[at].argmin()])
+        before = self._bytes(which, steps[0], number)
+
+        def sample(one: int, steps: int, floor: Floor) -> Sample:
+            grid = [int(p) for p in self.grids[some.row[one]]]
+            kind = int(self.kinds[number] is True)
+            live = int(floor.live.ravel()[some.place[one]])
+            return Sample((*grid, steps, kind, int(some.stored[one])), live)
+
+        return Part(
+            ranges,
+            int(some.stored[at].min()),
+            int(some.live[light]),
+            int(some.cycles[fast]),
+            int(floor.point.ravel()[some.place[light]]),
+            sample(fast, steps[0], before),
+            sample(light, steps[1], floor),
+        )
+
+    def _unfit(self, ranges: Ranges, floor: Floor, chosen: Mask) -> Part | None:
+        """A part of which no candidate fits; None where it has none."""
+        rows = np.flatnonzero(chosen)
+        if not len(rows):
+            return None
+        total = floor.live[:, rows] + floor.stored[rows] + self.others
+        at = np.unravel_index(total.argmin(), total.shape)
+        point = int(floor.point[:, rows][at])
+        return Part(ranges, 0, int(total[at]), ENDLESS, point)
+
+    def _fitting(self, which: int, steps: tuple[int, int], number: int) -> Fitting:
+        key = (which, *steps, number)
+        if key not in self.fitting:
+            floor = self._bytes(which, steps[1], number)
+            total = floor.live + floor.stored + self.others
+            place = np.flatnonzero(total.ravel() <= self.budget)
+            row = place % len(self.grids)
+            cycles = self.floors[which].cycles(steps[0], self.kinds[number])
+            self.fitting[key] = Fitting(
+                place,
+                row,
+                floor.stored[row],
+                floor.live.ravel()[place],
+                cycles.ravel()[place],
+            )
+        return self.fitting[key]
+
+    def _bytes(self, which: int, steps: int, number: int) -> Floor:
+        key = (which, steps, number)
+        if key not in self.known:
+            self.known[key] = self.floors[which].bytes(steps, self.kinds[number])
+        return self.known[key]
+
+    def halves(self, part: Part) -> Iterator[tuple[Part, Part]]:
+        """The ways to cut a part in two between its fastest and its lightest."""
+        for column, (low, high) in enumerate(part.ranges):
+            other = part.stored if column == STORED else part.light.at[column]
+            between = sorted((part.fast.at[column], other))
+            middle = sum(between) // 2
+            if column == STEPS:
+                between = [low, high]
+                middle = low if low < 4 else min(high - 1, low * 3 // 2)
+            if between[0] == between[1]:
+                continue
+            cuts = [(low, middle), (middle + 1, high)]
+            halves = [
+                self.part((*part.ranges[:column], cut, *part.ranges[column + 1 :]))
+                for cut in cuts
+            ]
+            first, second = halves
+            if first is not None and second is not None:
+                yield first, second
