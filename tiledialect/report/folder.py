@@ -151,14 +151,24 @@ def read_case(folder: Path) -> Case:
     )
 
 
-def read_object(path: Path) -> Fields:
-    """The JSON object in a file. Raises Refused with its name."""
+def read_json(path: Path) -> Json:
+    """The JSON in a file, without NaN and infinities. Raises Refused with its name."""
     try:
-        value = cast(Json, json.loads(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        return cast(Json, json.loads(text, parse_constant=_refuse_constant))
     except OSError as error:
         raise Refused(f"cannot be read: {error.strerror}", str(path)) from error
     except (ValueError, RecursionError) as error:
         raise Refused(f"is no JSON: {error}", str(path)) from error
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no number")
+
+
+def read_object(path: Path) -> Fields:
+    """The JSON object in a file. Raises Refused with its name."""
+    value = read_json(path)
     if not isinstance(value, dict):
         raise Refused("must hold an object", str(path))
     return value

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tiledialect.diagnostics import Refused, TileError
 from tiledialect.layout_json import Json
 from tiledialect.report.flat import case_fields
+from tiledialect.report.folder import read_json
 from tiledialect.report.page import CaseData
 from tiledialect.report.plan_view import plan_groups
 from tiledialect.report.program_view import ProgramData, program_data
@@ -64,12 +64,7 @@ def program_of(case: Case) -> ProgramData | None:
 
 def _optional_json(path: Path) -> Json:
     """The content of a JSON file, or None where there is no such file."""
-    if not path.exists():
-        return None
-    try:
-        return cast(Json, json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"is no JSON: {error}", str(path)) from error
+    return read_json(path) if path.exists() else None
 
 
 def source_lines(path: Path, places: list[str]) -> dict[str, str]:
