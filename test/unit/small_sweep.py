@@ -14,7 +14,7 @@ from tiledialect.tools.sweep import main
 BUDGETS = ("default", "5632", "4200")
 """The fastest plan; one with less memory; one that no plan fits."""
 
-WORDS = ("tiny-mlp", f"--budgets={','.join(BUDGETS)}", "--quiet")
+WORDS = ("tiny-mlp", f"--budgets={','.join(BUDGETS)}")
 CASES = tuple(f"b1-fp8-{budget}" for budget in BUDGETS)
 
 
