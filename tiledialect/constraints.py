@@ -296,14 +296,20 @@ def exact(
     program: Program, choices: Sequence[tuple[Variant, Sequence[int]]], chunks: int = 1
 ) -> Constraints:
     """The constraints that only one plan meets."""
-    groups: dict[int, Constraint] = {}
-    for position, (variant, parts) in enumerate(choices):
-        names = [dim.name for dim in program.groups[position].dims]
-        groups[position] = Constraint(
-            dict(zip(names, (int(n) for n in parts), strict=True)),
-            variant.steps,
-            dict(enumerate(variant.paths)),
-            variant.rest,
-            variant.order,
-        )
+    groups = {
+        position: exact_choice(program.groups[position], *choice)
+        for position, choice in enumerate(choices)
+    }
     return Constraints(groups, chunks)
+
+
+def exact_choice(group: Group, variant: Variant, parts: Sequence[int]) -> Constraint:
+    """The constraint that only one candidate meets."""
+    names = [dim.name for dim in group.dims]
+    return Constraint(
+        dict(zip(names, (int(n) for n in parts), strict=True)),
+        variant.steps,
+        dict(enumerate(variant.paths)),
+        variant.rest,
+        variant.order,
+    )
