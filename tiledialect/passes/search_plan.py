@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -30,6 +30,7 @@ from tiledialect.candidates import Candidates, Choices, candidates, panel_depth
 from tiledialect.constraint_text import plain
 from tiledialect.constraints import Constraints, Impossible, constrained, exact
 from tiledialect.diagnostics import Infeasible, Usage, fail
+from tiledialect.dialects.certificate_attribute import certificate_attribute
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.module_attributes import (
     BUDGET,
@@ -47,6 +48,7 @@ from tiledialect.program import Program, read_program
 from tiledialect.sizes import parse_size
 
 if TYPE_CHECKING:
+    from tiledialect.search.problem import Problem
     from tiledialect.search.solve import Outcome, Plan
 
 CERTIFICATE = "tile.certificate"
@@ -152,16 +154,17 @@ class SearchPlanPass(ModulePass):
         forced = forced_plan(op, program, self.constraints)
         asked = forced.constraints
         tables = _as_asked(program, machine, tables, asked, catalogues)
-        outcome = search(make_problem(program, machine, tables), budget, self.plans)
+        problem = make_problem(program, machine, tables)
+        outcome = search(problem, budget, self.plans)
+        certificate = _certificate(program, problem, budget, outcome, asked)
+        op.attributes[BUDGET] = integer(budget)
+        op.attributes[CERTIFICATE] = certificate_of(op, forced, certificate)
         if not outcome.plans:
             _refuse(op, program, machine, budget, outcome, catalogues, asked)
         locations = [carried_location(catalogue) for catalogue in catalogues]
         _write(op, program, machine, outcome.plans, locations)
         for catalogue in catalogues:
             catalogue.detach()
-        op.attributes[BUDGET] = integer(budget)
-        certificate = _certificate(outcome, program, asked)
-        op.attributes[CERTIFICATE] = certificate_of(op, forced, certificate)
         set_rung(op, 3)
 
 
@@ -217,18 +220,19 @@ def _largest(program: Program, machine: Machine, plan: Plan) -> str:
 
 
 def _certificate(
-    outcome: Outcome, program: Program, asked: Constraints
+    program: Program,
+    problem: Problem,
+    budget: int,
+    outcome: Outcome,
+    asked: Constraints,
 ) -> DictionaryAttr:
-    best = outcome.plans[0]
-    said: dict[str, Attribute] = {
-        "status": StringAttr(outcome.status),
-        "cycles": integer(best.cycles),
-        "bytes": integer(best.footprint),
-        "labels": integer(outcome.labels),
-    }
+    """What the search says, and proves, of plans within the budget."""
+    from tiledialect.search.certificate import certificate
+
+    said: dict[str, object] = {**certificate(program, problem, budget, outcome)}
     if not asked.are_open:  # what is said holds for plans that are as asked
-        said["constraints"] = plain_attribute(plain(program, asked))
-    return DictionaryAttr(said)
+        said["constraints"] = plain(program, asked)
+    return certificate_attribute(said)
 
 
 def _write(

@@ -24,6 +24,7 @@ from tiledialect.search.parts import (
 )
 
 if TYPE_CHECKING:
+    from tiledialect.search.problem import Problem
     from tiledialect.search.solve import Outcome
 
 GAP_OF = 10_000
@@ -72,25 +73,38 @@ def gap(cycles: int, bound: int) -> int:
 
 
 def certificate(
-    program: Program,
-    machine: Machine,
-    budget: int,
-    outcome: Outcome,
-    candidates: int,
+    program: Program, problem: Problem, budget: int, outcome: Outcome
 ) -> dict[str, Plain]:
     """The certificate of a search's outcome, as data."""
     best = outcome.plans[0] if outcome.plans else None
-    bound = lower_bound(program, machine, budget, None if best is None else best.cycles)
-    found: dict[str, Plain] = {"status": outcome.status}
+    cycles = None if best is None else best.cycles
+    bound = lower_bound(program, problem.machine, budget, cycles)
+    found: dict[str, Plain] = {"status": _status(outcome, bound)}
     if best is not None:
         found["cycles"], found["bytes"] = best.cycles, best.footprint
+    found["labels"] = outcome.labels
+    if best is not None:
         found["chunks"] = int(getattr(best, "chunks", 1))
-        if outcome.status == "stopped" and bound.cycles:
-            percent = -(-gap(best.cycles, bound.cycles) * 100 // GAP_OF)
-            found["status"] = f"within {percent}%"
-    found["labels"], found["candidates"] = outcome.labels, candidates
-    found["bound"] = bound.plain(program, None if best is None else best.cycles)
+    found["candidates"] = _priced(problem, outcome)
+    found["bound"] = bound.plain(program, cycles)
     return found
+
+
+def _status(outcome: Outcome, bound: Bound) -> str:
+    """The word of a certificate: a search that stopped early with a plan may still say
+    how far that is from the best."""
+    if outcome.status != "stopped" or not outcome.plans or not bound.cycles:
+        return outcome.status
+    percent = -(-gap(outcome.plans[0].cycles, bound.cycles) * 100 // GAP_OF)
+    return f"within {percent}%"
+
+
+def _priced(problem: Problem, outcome: Outcome) -> int:
+    """Candidates that were priced: those that the search counted, or all there are."""
+    counted = getattr(outcome, "candidates", None)
+    if isinstance(counted, int):
+        return counted
+    return sum(len(some) for stage in problem.stages for some in stage.variants)
 
 
 def lower_bound(
