@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 MACHINE_PROCESS, TILES_PROCESS = 1, 2
 
+STEPS_THREAD, FIRST_CLASS_THREAD = 1, 2
+"""Perfetto knows a thread by its number alone, whatever its process, and has plans of
+its own for number 0."""
+
 Event = dict[str, Any]
 
 
@@ -33,16 +37,25 @@ def chrome_trace(measured: Profile) -> dict[str, Any]:
     """A profile in the Trace Event Format."""
     clock = measured.machine.clock_ghz
     events = [
-        _named("process_name", MACHINE_PROCESS, 0, f"{measured.machine.name}: steps"),
-        _named("thread_name", MACHINE_PROCESS, 0, "every step, with its slowest tile"),
-        _named("process_name", TILES_PROCESS, 0, "classes of tile"),
+        _named(
+            "process_name",
+            MACHINE_PROCESS,
+            STEPS_THREAD,
+            f"{measured.machine.name}: steps",
+        ),
+        _named("thread_name", MACHINE_PROCESS, STEPS_THREAD, "every step"),
+        _named("process_name", TILES_PROCESS, FIRST_CLASS_THREAD, "classes of tile"),
     ]
     events += [
         _event(step.name, step.kind, (0, step.cycles), step, clock)
-        | {"pid": MACHINE_PROCESS, "tid": 0, "args": _step_args(number, step)}
+        | {
+            "pid": MACHINE_PROCESS,
+            "tid": STEPS_THREAD,
+            "args": _step_args(number, step),
+        }
         for number, step in enumerate(measured.steps)
     ]
-    for thread, tiles in enumerate(measured.classes):
+    for thread, tiles in enumerate(measured.classes, FIRST_CLASS_THREAD):
         name = f"{len(tiles)} tiles, first {tiles[0]}"
         events.append(_named("thread_name", TILES_PROCESS, thread, name))
         for number, step in enumerate(measured.steps):
