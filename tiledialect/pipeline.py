@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 BUDGET_PASS = "search-plan"
 """The pass that takes the budget of `--plan-budget` as its option `budget`."""
 
+SELECT_PASS = "select-plan"
+"""The pass that takes the count of `--rerank` as its option `rerank`."""
+
+KEPT_PLANS = 4
+"""Plans that the search keeps for it at least."""
+
 
 @dataclass(frozen=True)
 class Entry:

@@ -1,29 +1,43 @@
-"""Selection: the best of several plans, lowered, scheduled and placed for real.
+"""Selection: the best of several plans, lowered, scheduled, placed and timed.
 
 Reads   rung 3, with `plan.alternatives` in the entry function's body.
-Writes  rung 3 with one plan.
-Holds   the plan chosen fits the budget as placed, not only as estimated.
+Writes  rung 3 with one plan; `tile.selection` where several were timed.
+Holds   the plan chosen fits the budget as placed, not only as estimated; of the first
+        `rerank` that do and whose estimates are near the best of them, none has fewer
+        cycles by the simulator's clock.
 Fails   when none of the plans can be placed within the budget.
 
-Method: every plan is carried to rung 6 on a copy, best estimate first, until one fits.
-A module that has one plan already is left as it is.
+Method: plans are carried to rung 6 on copies, best estimate first, until enough fit;
+their packages are timed without data. Of equals the first by estimate stands. A module
+that has one plan already is left as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from tiledialect.diagnostics import TileError, fail
-from tiledialect.dialects.module_attributes import CHOICES, require_rung
+from tiledialect.backend.emit_package import package_of
+from tiledialect.diagnostics import TileError, Usage, fail
+from tiledialect.dialects.module_attributes import CHOICES, machine_of, require_rung
 from tiledialect.dialects.plan import AlternativesOp, YieldOp
+from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile import entry_function
 from tiledialect.passes.lower_plan import LowerPlanPass
 from tiledialect.passes.place_memory import PlaceMemoryPass
 from tiledialect.passes.schedule_exchange import ScheduleExchangePass
+from tiledialect.runtime.timing import step_cycles
+
+SELECTION = "tile.selection"
+RERANK = 1
+"""Plans that are timed unless another number is asked for."""
+
+NEAR = 0.02
+"""Plans whose estimates are so near to the best are timed; as the search keeps them."""
 
 
 def find_alternatives(module: ModuleOp) -> AlternativesOp | None:
@@ -56,38 +70,86 @@ def choose(module: ModuleOp, index: int) -> None:
     alternatives.erase()
 
 
-def fits(ctx: Context, module: ModuleOp, index: int) -> TileError | None:
-    """Why a plan cannot be placed within the budget; None if it can."""
+@dataclass(frozen=True)
+class Tried:
+    """What became of a plan: why it cannot be placed within the budget, or its
+    footprint and, where that was asked, its cycles by the simulator's clock."""
+
+    index: int
+    estimate: int
+    refused: TileError | None = None
+    footprint: int = 0
+    cycles: int = 0
+
+    def attribute(self) -> DictionaryAttr:
+        """For people: what `tile.selection` says of a plan."""
+        said = {"plan": integer(self.index), "estimate": integer(self.estimate)}
+        if self.refused is not None:
+            return DictionaryAttr({**said, "refused": StringAttr(self.refused.message)})
+        timed = {"cycles": self.cycles, "bytes": self.footprint}
+        return DictionaryAttr(said | {k: integer(v) for k, v in timed.items()})
+
+
+def tried(
+    ctx: Context, module: ModuleOp, index: int, estimate: int, *, timed: bool
+) -> Tried:
+    """Carry a plan to rung 6 on a copy, and time it there."""
     copy = module.clone()
     choose(copy, index)
     try:
         for one in (LowerPlanPass(), ScheduleExchangePass(), PlaceMemoryPass()):
             one.apply(ctx, copy)
     except TileError as error:
-        return error
-    return None
+        return Tried(index, estimate, refused=error)
+    if not timed:
+        return Tried(index, estimate)
+    package, machine = package_of(copy), machine_of(copy)
+    cycles = sum(step_cycles(machine, step) for step in package.steps)
+    return Tried(index, estimate, None, package.footprint, cycles)
+
+
+def try_plans(
+    ctx: Context, module: ModuleOp, estimates: Sequence[int], count: int
+) -> list[Tried]:
+    """Plans in order, until `count` fit or no other is near the first that does."""
+    found: list[Tried] = []
+    near = max(estimates)
+    fit = 0
+    for index, estimate in enumerate(estimates):
+        if fit == count or (fit and estimate > near):
+            break
+        one = tried(ctx, module, index, estimate, timed=count > 1)
+        found.append(one)
+        if one.refused is None:
+            near = near if fit else int(estimate * (1 + NEAR))
+            fit += 1
+    return found
 
 
 @dataclass(frozen=True)
 class SelectPlanPass(ModulePass):
-    """Keeps the first of the plans that fits when it is placed."""
+    """Keeps the fastest of the first `rerank` plans that fit when they are placed."""
 
     name = "select-plan"
+    rerank: int = RERANK
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.rerank < 1:
+            raise Usage(f"{self.name} times at least 1 plan, not rerank={self.rerank}")
         require_rung(op, self.name, 3)
         alternatives = find_alternatives(op)
         if alternatives is None:
             return
-        first: TileError | None = None
-        for index in range(len(alternatives.plans)):
-            error = fits(ctx, op, index)
-            if error is None:
-                choose(op, index)
-                return
-            first = first or error
-        fail(
-            alternatives,
-            f"none of {len(alternatives.plans)} plans can be placed within the budget;"
-            f" the first: {first.message if first else ''}",
-        )
+        estimates = alternatives.estimates.get_values()
+        found = try_plans(ctx, op, estimates, self.rerank)
+        fitting = [one for one in found if one.refused is None]
+        if not fitting:
+            first = found[0].refused
+            fail(
+                alternatives,
+                f"none of {len(found)} plans can be placed within the budget;"
+                f" the first: {first.message if first else ''}",
+            )
+        choose(op, min(fitting, key=lambda one: one.cycles).index)
+        if self.rerank > 1:
+            op.attributes[SELECTION] = ArrayAttr([one.attribute() for one in found])

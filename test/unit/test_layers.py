@@ -79,6 +79,14 @@ SEES: dict[str, set[str]] = {
         "json_places",
         *PLAIN,
     },
+    "curve_file": {
+        "program",
+        "constraints",
+        "constraint_text",
+        "plan_file",
+        "search",
+        *PLAIN,
+    },
     "forced_plans": {
         "machine",
         "dialects",
@@ -97,6 +105,7 @@ SEES: dict[str, set[str]] = {
         "plan_steps",
         "constraints",
         "constraint_text",
+        "curve_file",
         "forced_plans",
         "machine",
         "dialects",

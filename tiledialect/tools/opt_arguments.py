@@ -20,6 +20,11 @@ FLAGS = (
     ("--time-passes", "print the seconds that each pass took, to stderr"),
     ("--verify-diagnostics", "print a failed verification to stdout and exit with 0"),
     ("--parsing-diagnostics", "print a failed parse to stdout and exit with 0"),
+    (
+        "--verify-certificate",
+        "check the proof in tile.certificate and print what it proves; the module is"
+        " printed to a file of -o only",
+    ),
     ("--disable-verify", "do not verify the module before and after passes"),
     ("--allow-unregistered-dialect", "accept operations of unknown dialects"),
     ("--verbose", "show the operation of an error, or the traceback of a fault"),
@@ -41,6 +46,8 @@ class Options:
     reserve: str | None = None
     constraints: str | None = None
     write_plan: str | None = None
+    rerank: str | None = None
+    certificate: str | None = None
     stop_after: str | None = None
     print_ir_after: list[str] = field(default_factory=list[str])
     implicit_module: bool = True
@@ -53,6 +60,7 @@ class Options:
     time_passes: bool = False
     verify_diagnostics: bool = False
     parsing_diagnostics: bool = False
+    verify_certificate: bool = False
     disable_verify: bool = False
     allow_unregistered_dialect: bool = False
     verbose: bool = False
@@ -141,7 +149,17 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--constraints", metavar="FILE", help="what is asked of the plan, as JSON"
     )
     parser.add_argument(
+        "--rerank",
+        metavar="COUNT",
+        help="time so many of the best plans in simulation and keep the fastest (1)",
+    )
+    parser.add_argument(
         "--write-plan", metavar="FILE", help="where the chosen plan goes, as JSON"
+    )
+    parser.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help="where the certificate goes, as JSON, also of a refusal",
     )
 
 

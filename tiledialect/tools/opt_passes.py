@@ -67,7 +67,7 @@ class PassTimes:
 def steps_of(options: Options, rung: int) -> list[Step]:
     """The passes that the options ask for, for a module at `rung`. Raises Usage."""
     if options.plan_budget is not None:
-        steps = _ladder(options.plan_budget, options.constraints, rung)
+        steps = _ladder(options, options.plan_budget, rung)
     else:
         steps = [
             _step(spec, pipeline.PASSES, "pass")
@@ -110,21 +110,37 @@ def _parse(text: str) -> list[ArgSpec]:
         raise Usage(f"cannot read passes '{text}': {reason}") from error
 
 
-def _ladder(budget: str, constraints: str | None, rung: int) -> list[Step]:
+def _ladder(options: Options, budget: str, rung: int) -> list[Step]:
     if budget not in BUDGET_WORDS:
         try:
             parse_size(budget)
         except SizeError as error:
             raise Usage(f"--plan-budget: {error}, or default or max") from error
-    steps: list[Step] = []
-    for entry in pipeline.passes_from(rung):
-        given: dict[str, ParameterListType] = {}
-        if entry.name == pipeline.BUDGET_PASS:
-            given["budget"] = (budget,)
-            if constraints is not None:
-                given["constraints"] = (constraints,)
-        steps.append(Step(entry, ArgSpec(entry.name, given)))
-    return steps
+    given = _given(options, budget)
+    return [
+        Step(entry, ArgSpec(entry.name, given.get(entry.name, {})))
+        for entry in pipeline.passes_from(rung)
+    ]
+
+
+def _given(options: Options, budget: str) -> dict[str, dict[str, ParameterListType]]:
+    """What the command line says to passes of the ladder, by their names."""
+    search: dict[str, ParameterListType] = {"budget": (budget,)}
+    select: dict[str, ParameterListType] = {}
+    if options.constraints is not None:
+        search["constraints"] = (options.constraints,)
+    if options.rerank is not None:
+        count = _count("--rerank", options.rerank)
+        select["rerank"] = (count,)
+        search["plans"] = (max(count, pipeline.KEPT_PLANS),)
+    return {pipeline.BUDGET_PASS: search, pipeline.SELECT_PASS: select}
+
+
+def _count(option: str, text: str) -> int:
+    """A positive whole number. Raises Usage."""
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise Usage(f"{option}: '{text}' is no positive whole number")
+    return int(text)
 
 
 def _step(spec: ArgSpec, entries: Sequence[Entry], kind: str) -> Step:
