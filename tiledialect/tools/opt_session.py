@@ -7,7 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from tiledialect.atomic import write_atomically
-from tiledialect.diagnostics import ParseFailed, Refused, Stopped, TileError, Usage
+from tiledialect.diagnostics import (
+    Infeasible,
+    ParseFailed,
+    Refused,
+    Stopped,
+    TileError,
+    Usage,
+)
 from tiledialect.dialects.module_attributes import MACHINE, RESERVE, rung_of
 from tiledialect.forced_plans import written_plan
 from tiledialect.pipeline import make_context
@@ -63,6 +70,8 @@ class Session:
             )
         if options.write_plan is not None and options.split_input_file:
             raise Usage("--write-plan takes one module")
+        if options.certificate is not None and options.split_input_file:
+            raise Usage("--certificate takes one module")
         if self.target is not None and options.split_input_file:
             raise Usage(f"-t {options.target} takes one module")
         if self.target is not None and options.output_file is None:
@@ -148,8 +157,13 @@ class Session:
         rung = rung_of(module)
         steps = steps_of(options, rung)
         self._settle(module, rung, has_passes=bool(steps))
-        for step in steps:
-            self._run(step, context, module)
+        try:
+            for step in steps:
+                self._run(step, context, module)
+        except Infeasible:
+            self._certify(module)
+            raise
+        self._certify(module)
         output = self._emit(context, module)
         if options.write_plan is not None:
             self._write_file(options.write_plan, written_plan(module).encode())
@@ -180,6 +194,18 @@ class Session:
             print(f"// IR after {step.name}", file=sys.stderr)
             print(self._text(module), end="", file=sys.stderr)
 
+    def _certify(self, module: ModuleOp) -> None:
+        """Write the certificate, and check it, where that is asked."""
+        options = self.options
+        if options.certificate is None and not options.verify_certificate:
+            return
+        from tiledialect.tools.verify import certificate_text, verify
+
+        if options.certificate is not None:
+            self._write_file(options.certificate, certificate_text(module).encode())
+        if options.verify_certificate:
+            print(verify(module))
+
     def _verify(self, module: ModuleOp, after: str | None = None) -> None:
         if self.options.disable_verify:
             return
@@ -191,6 +217,8 @@ class Session:
             raise
 
     def _emit(self, context: Context, module: ModuleOp) -> bytes:
+        if self.options.verify_certificate and self.options.output_file is None:
+            return b""
         if self.target is None:
             return self._text(module).encode()
         output = io.BytesIO()
