@@ -112,12 +112,12 @@ def busy_by_hand(machine: Machine, step: Step) -> list[int]:
     if isinstance(step, ComputeStep):
         return [int(value) for value in compute_cycles(machine, step)]
     phase = decode(step.rows, machine.exchange, machine.tiles)
-    end = [0] * machine.tiles
-    for part in (phase.sends, phase.receives):
-        for tile, cycle, words in zip(part.tile, part.cycle, part.words, strict=True):
-            end[tile] = max(end[tile], int(cycle + words))
-    for tile, controls in zip(phase.tiles, phase.controls, strict=True):
-        end[tile] = max(end[tile], int(controls))
+    end: list[int] = [0] * machine.tiles
+    ends = [(phase.tiles, phase.controls)]
+    ends += [(p.tile, p.cycle + p.words) for p in (phase.sends, phase.receives)]
+    for tiles, cycles in ends:
+        for tile, cycle in zip(tiles, cycles, strict=True):
+            end[int(tile)] = max(end[int(tile)], int(cycle))
     return end
 
 
