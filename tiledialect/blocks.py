@@ -101,6 +101,17 @@ def axis_blocks(layout: Layout, axis: int) -> tuple[Ints, Ints, Ints]:
     return tiles, starts, ends
 
 
+def pads_alike(layout: Layout, axis: int, multiple: int) -> bool:
+    """Whether every element stays where it is when the padding up to whole multiples
+    along an axis is seen as elements."""
+    other = layout.padded(axis, multiple)
+    if other.factor_counts != layout.factor_counts:
+        return False
+    extent = layout.shape[axis]
+    pairs = zip(layout.axis_blocks(axis), other.axis_blocks(axis), strict=True)
+    return all(np.array_equal(one, more[:extent]) for one, more in pairs)
+
+
 def _spread_blocks(
     layout: Layout, tiles: Ints, starts: Ints, ends: Ints
 ) -> tuple[Ints, Ints, Ints]:

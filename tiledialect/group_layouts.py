@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from tiledialect.blocks import pads_alike
 from tiledialect.candidates import (
     BLOCK,
     CUT,
@@ -20,6 +21,7 @@ from tiledialect.candidates import (
     coefficient_order,
     grains,
     matrix_mode,
+    panel_depth,
     panel_order,
     result_order,
     splittable_reduction,
@@ -166,6 +168,35 @@ def step_grids(
         grid.with_(windows=(Window(DEPTH, start, count),))
         for start in range(0, depth, count)
     )
+
+
+def padded_axis(
+    program: Program, group: OpGroup, machine: Machine, position: int
+) -> int | None:
+    """The axis of a matmul's operand whose padding must hold zeros."""
+    if group.family != "matmul":
+        return None
+    if group.dims[DEPTH].extent % panel_depth(program, group, machine) == 0:
+        return None
+    return group.operands[position].axes.index(DEPTH)
+
+
+def moved_padding(
+    program: Program,
+    group: OpGroup,
+    machine: Machine,
+    position: int,
+    source: Layout,
+    target: Layout,
+) -> tuple[int, int] | None:
+    """The axis of an operand, and the multiple, up to which the source's padding moves
+    to a block as zeros; None where there is none, or it lies elsewhere there."""
+    axis = padded_axis(program, group, machine, position)
+    if axis is None or source.packed or source == target:
+        return None
+    panel = panel_depth(program, group, machine)
+    alike = pads_alike(source, axis, panel) and pads_alike(target, axis, panel)
+    return (axis, panel) if alike else None
 
 
 def _projected(

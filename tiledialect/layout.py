@@ -266,10 +266,17 @@ class Layout:
         """A copy with some fields changed."""
         return replace(self, **changes)  # pyright: ignore[reportArgumentType]
 
+    def padded(self, axis: int, multiple: int) -> Layout:
+        """The layout with its padding up to whole multiples along an axis as elements:
+        zeros that move with the others."""
+        shape = list(self.shape)
+        shape[axis] = round_up(shape[axis], multiple)
+        return self.with_(shape=tuple(shape))
+
     # Tables along one axis (numpy)
 
     def axis_blocks(self, axis: int) -> tuple[Ints, Ints]:
-        """For each index along `axis`: tiles added (ABSENT if it is not held), and index
+        """For each index along `axis`: tiles added (ABSENT if not held), and index
         inside the part of its block that is held."""
         import numpy as np
 

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tiledialect.candidates import Candidates, Variant, matrix_mode
+from tiledialect.candidates import Candidates, Variant
 from tiledialect.chunks import Chunking, chunked, chunking_of
 from tiledialect.codelets import Stage
 from tiledialect.cost.group import (
@@ -39,6 +39,8 @@ from tiledialect.group_layouts import (
     OperandLayouts,
     group_layouts,
     linear,
+    moved_padding,
+    padded_axis,
 )
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
@@ -182,20 +184,27 @@ class _GroupSteps:
         if known.is_stored:
             layout = layouts.relay or layouts.block
             at = builder.load_stored(value, layout, name, self.location)
-            return _Feed(self, at, layouts.windows, zeroed, fill, slot)
+            padding = self._padding(number, at.layout, layouts.block)
+            if padding is not None:  # the host has packed zeros there
+                fill, zeroed = 0, None
+            return _Feed(self, at, layouts.windows, zeroed, fill, slot, padding)
         if value not in builder.placed:
             placed = builder.load_linear(value, name, self.location)
             builder.placed[value] = placed
         at = builder.placed[value]
         if layouts.relay is not None:
-            at = self.relayout(at, layouts.relay, None)
+            padding = self._padding(number, at.layout, layouts.relay)
+            at = self.relayout(at, layouts.relay, zeroed, padded=padding)
+            fill = 0
+        padding = self._padding(number, at.layout, layouts.block)
         if layouts.windows:
-            return _Feed(self, at, layouts.windows, zeroed, fill, slot)
+            zeroed = None if padding is not None else zeroed
+            return _Feed(self, at, layouts.windows, zeroed, fill, slot, padding)
         if layouts.gathered is not None:
             rows = self.relayout(at, layouts.gathered, None)
             at = self._packed(rows, number, layouts.block)
         else:
-            at = self.relayout(at, layouts.block, zeroed)
+            at = self.relayout(at, layouts.block, zeroed, padded=padding)
         return _Feed(self, at, (), None, 0, slot)
 
     def window(self, feed: _Feed, step: int) -> Placed:
@@ -215,6 +224,7 @@ class _GroupSteps:
             layout,
             zeroed=feed.zeroed,  # the depth of a short block ends in any step
             zero_cycles=feed.zero_cycles,
+            padded=feed.padding,
             slot=feed.slot,
             joined=joined,
             compute=estimate.copy,
@@ -225,12 +235,16 @@ class _GroupSteps:
 
     def _padded_axis(self, number: int) -> int | None:
         """The axis of a matmul's operand whose padding must hold zeros."""
-        if self.group.family != "matmul":
-            return None
-        mode = matrix_mode(self.builder.program, self.group, self.builder.machine)
-        if self.group.dims[3].extent % mode.k_block == 0:
-            return None
-        return self.group.operands[number].axes.index(3)
+        builder = self.builder
+        return padded_axis(builder.program, self.group, builder.machine, number)
+
+    def _padding(
+        self, number: int, source: Layout, target: Layout
+    ) -> tuple[int, int] | None:
+        """The axis, and the multiple, whose padding in the source moves along."""
+        builder = self.builder
+        program, machine = builder.program, builder.machine
+        return moved_padding(program, self.group, machine, number, source, target)
 
     def relayout(
         self,
@@ -238,6 +252,7 @@ class _GroupSteps:
         layout: Layout,
         zeroed: int | None,
         into: Placed | None = None,
+        padded: tuple[int, int] | None = None,
     ) -> Placed:
         if at.layout == layout and zeroed is None:
             return at
@@ -248,8 +263,9 @@ class _GroupSteps:
             at.value,
             self.group.name,
             layout,
-            zeroed=zeroed,
+            zeroed=None if padded else zeroed,
             zero_cycles=0 if zeroed is None else self._zero_cycles(layout),
+            padded=padded,
             into=None if into is None else into.value,
             compute=estimate.copy,
             exchange=estimate.exchange,
@@ -261,7 +277,7 @@ class _GroupSteps:
         for cost, layouts in zip(
             self.cost.operands, self.layouts.operands, strict=True
         ):
-            if layouts.block == block:
+            if block in (layouts.block, layouts.relay):
                 return int(cost.fill[0])
         return 0
 
@@ -404,6 +420,7 @@ class _Feed:
     zeroed: int | None
     zero_cycles: int
     slot: str
+    padding: tuple[int, int] | None = None
 
     def at(self, step: int) -> Placed:
         return self.steps.window(self, step) if self.windows else self.source

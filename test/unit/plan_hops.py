@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +20,18 @@ from tiledialect.candidates import (
 from tiledialect.cost.group import GroupCost, group_cost
 from tiledialect.cost.messages import Counts, counts
 from tiledialect.cost.movement import Movement, movement, stack_counts, stacked
-from tiledialect.cost.operand import OperandCost, first_hop, later_hops
+from tiledialect.cost.operand import OperandCost, evened, first_hop, later_hops
 from tiledialect.cost.spec import Spec
 from tiledialect.group_layouts import (
     GroupLayouts,
     OperandLayouts,
     group_layouts,
     linear,
+    moved_padding,
 )
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
-from tiledialect.program import Program
+from tiledialect.program import Group, Program
 from tiledialect.relayout import Transfers, relayout, stack_partials
 
 Ints = NDArray[np.int64]
@@ -59,13 +61,14 @@ class Move:
 def all_steps(
     machine: Machine, move: list[Move], operand: OperandCost, source: Spec
 ) -> tuple[int, int]:
-    """Bytes of control words of an operand's windows on the fullest tile, by tables and
-    by closed form."""
+    """Bytes of control words of an operand's windows on the fullest tile, and of its
+    steps, by tables and by closed form."""
     exact = np.sum([control_bytes(machine, step.table) for step in move], axis=0)
     hop = later_hops(machine, operand)
     if operand.path == DIRECT_STEPS:
         hop = first_hop(machine, operand, source)
-    return int(np.max(exact)), int(hop.row_bytes[0])
+    steps = sum(len(step.table.source) > 0 for step in move) * (not operand.joined)
+    return int(np.max(exact)) + steps * machine.code.step_bytes, int(hop.row_bytes[0])
 
 
 def control_bytes(machine: Machine, table: Transfers) -> Ints:
@@ -121,7 +124,9 @@ def moves(program: Program, machine: Machine, chosen: list[Chosen]) -> Iterator[
                 extents = group.extents(group.operands[number].axes) or (1,)
                 spec = Spec.of_linear(extents, form.format.bytes, machine.tiles)
             layouts = here.layouts.operands[number]
-            yield from _operand(machine, layouts, cost, source, spec)
+
+            padded = partial(_padded, program, group, machine, number)
+            yield from _operand(machine, layouts, cost, source, spec, padded)
         if here.cost.splits:
             yield _stack(program, machine, position, here)
         if not program.is_link(position):
@@ -141,13 +146,13 @@ def _operand(
     cost: OperandCost,
     source: Layout,
     spec: Spec,
+    padded: Callable[[Layout, Layout], tuple[Layout, Layout]],
 ) -> Iterator[Move]:
     shared = bool(cost.users[0] > 1)
     if layouts.relay is not None:
         if cost.path != STREAM:
-            yield _move(
-                machine, "relay", source, layouts.relay, spec, cost.relay, False
-            )
+            sides = padded(source, layouts.relay)
+            yield _move(machine, "relay", *sides, spec, cost.relay, False)
         source, spec = layouts.relay, cost.relay
     if layouts.gathered is not None:
         yield _move(
@@ -155,14 +160,15 @@ def _operand(
         )
     elif layouts.windows:
         steps = [
-            _move(machine, "window", source, window, spec, cost.block, shared)
+            _move(machine, "window", *padded(source, window), spec, cost.block, shared)
             for window in layouts.windows
         ]
         exact, bound = all_steps(machine, steps, cost, spec)
         yield replace(steps[0], steps=(exact, bound))
         yield from steps[1:]
     elif source != layouts.block:
-        yield _move(machine, "block", source, layouts.block, spec, cost.block, shared)
+        sides = padded(source, layouts.block)
+        yield _move(machine, "block", *sides, spec, cost.block, shared)
 
 
 def _move(
@@ -174,8 +180,31 @@ def _move(
     to: Spec,
     shared: bool,
 ) -> Move:
+    spec, to = as_moved(source, spec, to)
     priced = movement(machine, spec, to, shared=shared)
     return Move(kind, relayout(source, target), counts(spec, to), priced)
+
+
+def _padded(
+    program: Program,
+    group: Group,
+    machine: Machine,
+    number: int,
+    source: Layout,
+    target: Layout,
+) -> tuple[Layout, Layout]:
+    """Source and target of an operand's relayout, with the padding that moves."""
+    some = moved_padding(program, group, machine, number, source, target)
+    if some is None:
+        return source, target
+    return source.padded(*some), target.padded(*some)
+
+
+def as_moved(source: Layout, spec: Spec, to: Spec) -> tuple[Spec, Spec]:
+    """The specs of a relayout whose source moves its padding, or not."""
+    if source.packed or source.shape == spec.shape:
+        return spec, to
+    return evened(spec), evened(to)
 
 
 def _stack(program: Program, machine: Machine, position: int, here: Chosen) -> Move:

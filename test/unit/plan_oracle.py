@@ -159,13 +159,16 @@ class _Group:
         return self.known[key]
 
     def _part(self, cost: GroupCost, source: Spec | None) -> Part:
-        cycles, rows = int(cost.cycles[0]), int(cost.reduction.row_bytes[0])
+        cycles = int(cost.cycles[0])
+        rows = int(cost.reduction.row_bytes[0] + cost.step_bytes(self.machine)[0])
         live = int(cost.transient_bytes[0])
         if self.settles:
             linear = self._linear(cost.rest.shape, cost.rest.element_bytes)
             way = movement(self.machine, cost.rest, linear, shared=False)
             cycles += int(way.exchange[0] + way.copy[0])
             rows += int(way.row_bytes[0])
+            steps = int(way.exchange[0] > 0) + int(way.copy[0] > 0)
+            rows += steps * self.machine.code.step_bytes
             moved = rounded(int(linear.tile_bytes[0])) if way.exchange[0] else 0
             staging = rounded(int(way.staging_bytes[0]))
             live = max(live, int(cost.rest_bytes[0]) + moved + staging)

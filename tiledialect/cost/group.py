@@ -86,6 +86,12 @@ class GroupCost:
         reduction = self.reduction.exchange + self.reduction.copy
         return self.compute + reduction + self.sum + self.stages
 
+    def step_bytes(self, machine: Machine) -> Ints:
+        """Bytes of the program's steps after the operands have arrived."""
+        steps = max(operand.steps for operand in self.operands)
+        count = self.reduction.steps + steps + self.splits + self.has_stages
+        return count * machine.code.step_bytes + 0 * self.compute
+
     @property
     def resident_bytes(self) -> Ints:
         """Bytes that stored operands hold for good."""
@@ -148,8 +154,8 @@ def entry_cost(
         _operand_cost(program, group, machine, table, blocks, position)
         for position in range(len(group.operands))
     )
-    compute = _compute_cycles(program, group, machine, blocks)
-    calls = (table.variant.steps - 1) * _call_cycles(program, group, machine)
+    compute = compute_cycles(program, group, machine, blocks)
+    calls = (table.variant.steps - 1) * call_cycles(program, group, machine)
     return Entry(blocks, operands, compute + calls + 0 * table.parts[:, 0])
 
 
@@ -278,9 +284,10 @@ def _fill_cycles(
     return fill_cycles(machine, panel, np.ones_like(panel))
 
 
-def _compute_cycles(
+def compute_cycles(
     program: Program, group: Group, machine: Machine, blocks: tuple[Ints, ...]
 ) -> Ints:
+    """Cycles of a group's codelet on blocks of its domain, called once."""
     extents = [
         np.minimum(block, dim.extent)
         for block, dim in zip(blocks, group.dims, strict=True)
@@ -301,7 +308,7 @@ def _compute_cycles(
     return map_cycles(machine, group.stages, kept, transposes(group))
 
 
-def _call_cycles(program: Program, group: Group, machine: Machine) -> int:
+def call_cycles(program: Program, group: Group, machine: Machine) -> int:
     """What each further call of a matmul costs."""
     if group.family != "matmul":
         return 0

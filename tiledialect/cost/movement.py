@@ -35,17 +35,35 @@ class Movement:
     copy           cycles of the byte copies after it, 0 where there are none
     staging_bytes  a tile's staging for words that do not lie at word bounds
     row_bytes      control words of the fullest tile
+    send_bytes     of those, the ones that send
     """
 
     exchange: Ints
     copy: Ints
     staging_bytes: Ints
     row_bytes: Ints
+    send_bytes: Ints
+
+    @property
+    def steps(self) -> Ints:
+        """Steps of the program: a phase, and the copies after it."""
+        return (self.exchange > 0) * 1 + (self.copy > 0)
+
+
+def chosen(first: Mask, one: Movement, other: Movement) -> Movement:
+    """Of each candidate one of two movements."""
+    return Movement(
+        np.where(first, one.exchange, other.exchange),
+        np.where(first, one.copy, other.copy),
+        np.where(first, one.staging_bytes, other.staging_bytes),
+        np.where(first, one.row_bytes, other.row_bytes),
+        np.where(first, one.send_bytes, other.send_bytes),
+    )
 
 
 def no_movement(zero: Ints) -> Movement:
     """Nothing moves."""
-    return Movement(zero, zero, zero, zero)
+    return Movement(zero, zero, zero, zero, zero)
 
 
 def same_place(source: Spec, destination: Spec) -> NDArray[np.bool_]:
@@ -76,6 +94,7 @@ def movement(
         moved.copy * away,
         moved.staging_bytes * away,
         moved.row_bytes * away,
+        moved.send_bytes * away,
     )
 
 
@@ -149,12 +168,12 @@ def _priced(
     words_in = ceil_div(counted.bytes_in, WORD) + at_bytes * counted.messages_in
     words_out = ceil_div(counted.bytes_out, WORD) + at_bytes * counted.messages_out
     x = machine.exchange
-    controls = (
-        counted.messages_in * (x.source_controls + x.pointer_controls)
-        + counted.messages_out * (x.send_controls + x.gap_controls)
+    sends = (
+        counted.messages_out * (x.send_controls + x.gap_controls)
         + words_out // x.send_chunk_words * x.send_controls
-        + x.phase_controls
     )
+    hears = counted.messages_in * (x.source_controls + x.pointer_controls)
+    controls = hears + sends + x.phase_controls
     latency = machine.latency(machine.tiles - 1)
     length = np.maximum(np.maximum(words_in, words_out) + latency, controls)
     moving = (counted.bytes_in > 0) & (counted.bytes_out > 0)
@@ -164,6 +183,7 @@ def _priced(
         moving * _copies(machine, source, destination, counted, at_bytes, local),
         moving * staging,
         moving * controls * x.control_word_bytes,
+        moving * sends * x.control_word_bytes,
     )
 
 

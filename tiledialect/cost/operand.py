@@ -18,7 +18,7 @@ from tiledialect.candidates import (
     STORED,
     STREAM,
 )
-from tiledialect.cost.movement import Movement, least_exchange, movement
+from tiledialect.cost.movement import Movement, chosen, least_exchange, movement
 from tiledialect.cost.spec import Spec, ceil_div
 from tiledialect.machine import Machine
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
 ALIGN = 16
 """Every buffer is counted in whole multiples of the strictest alignment."""
@@ -67,8 +68,8 @@ class OperandCost:
 
 @dataclass(frozen=True)
 class Arrival:
-    """Hops of an operand: cycles of exchange and of codelets, bytes of control words,
-    and bytes live besides its source and its block."""
+    """Hops of an operand: cycles of exchange and of codelets, bytes of control words
+    and of the program's steps, and bytes live besides its source and its block."""
 
     exchange: Ints
     compute: Ints
@@ -100,8 +101,14 @@ def first_hop(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
         return Arrival(zero, zero, zero, zero)
     if operand.path in (RELAY, RELAY_STEPS):
         out = movement(machine, source, operand.relay, shared=False)
+        if not source.linear:
+            even = movement(
+                machine, evened(source), evened(operand.relay), shared=False
+            )
+            out = chosen(pads_along(source, operand.relay), even, out)
         extra = operand.relay_bytes + sized(out.staging_bytes)
-        return Arrival(out.exchange, out.copy, out.row_bytes, extra)
+        rows = out.row_bytes + out.steps * machine.code.step_bytes
+        return Arrival(out.exchange, out.copy, rows, extra)
     gathered = operand.path == PACK
     target = operand.gathered if gathered else operand.block
     way = _in_steps(machine, operand, source, target)
@@ -118,13 +125,20 @@ def later_hops(machine: Machine, operand: OperandCost) -> Arrival:
         way = _in_steps(machine, operand, operand.relay, operand.block)
         relay = operand.relay_bytes if operand.path == RELAY else zero
         compute, extra = way.compute + operand.fill, way.extra_bytes + relay
-        return Arrival(way.exchange, compute, way.row_bytes, extra)
+        rows = way.row_bytes + _fill_steps(machine, operand)
+        return Arrival(way.exchange, compute, rows, extra)
     compute = zero + operand.fill
-    extra = zero
+    extra, rows = zero, zero + _fill_steps(machine, operand)
     if operand.path == PACK:
         compute = compute + pack_cycles(machine, operand.block)
         extra = sized(operand.gathered.tile_bytes)
-    return Arrival(zero, compute, zero, extra)
+        rows = rows + machine.code.step_bytes + machine.code.map_bytes
+    return Arrival(zero, compute, rows, extra)
+
+
+def _fill_steps(machine: Machine, operand: OperandCost) -> Ints:
+    """Bytes of the program's steps that zero padding."""
+    return (operand.fill > 0) * operand.steps * machine.code.step_bytes
 
 
 def _to_users(
@@ -135,13 +149,7 @@ def _to_users(
     if (operand.users > 1).all():
         return many
     alone = movement(machine, source, target, shared=False)
-    shared = operand.users > 1
-    return Movement(
-        np.where(shared, many.exchange, alone.exchange),
-        np.where(shared, many.copy, alone.copy),
-        np.where(shared, many.staging_bytes, alone.staging_bytes),
-        np.where(shared, many.row_bytes, alone.row_bytes),
-    )
+    return chosen(operand.users > 1, many, alone)
 
 
 def _in_steps(
@@ -150,17 +158,44 @@ def _in_steps(
     """A relayout in each step. Only one of them meets the end of the depth, where a
     panel that is not full comes row by row."""
     last = _to_users(machine, operand, source, target)
+    others = last
+    if not source.linear:
+        others = _to_users(machine, operand, evened(source), evened(target))
+        last = chosen(pads_along(source, target), others, last)
     zero = operand.users * 0
     exchange, copy, rows = _phase(machine, operand, last), last.copy, last.row_bytes
+    steps = last.steps
     if operand.steps > 1:
-        others = last
-        if not source.linear:
-            others = _to_users(machine, operand, _evened(source), _evened(target))
         more = operand.steps - 1
         exchange = exchange + _phase(machine, operand, others) * more
-        copy, rows = copy + others.copy * more, rows + others.row_bytes * more
+        heard = others.row_bytes - others.send_bytes
+        sending = np.minimum(_windows_met(operand, source, target) - 1, more)
+        copy = copy + others.copy * more
+        rows = rows + heard * more + others.send_bytes * sending
+        steps = steps + others.steps * more
+    if not operand.joined:
+        rows = rows + steps * machine.code.step_bytes
+    else:
+        rows = rows + (last.copy > 0) * operand.steps * machine.code.step_bytes
     extra = sized(last.staging_bytes)
     return Arrival(exchange + zero, copy + zero, rows + zero, extra + zero)
+
+
+def _windows_met(operand: OperandCost, source: Spec, target: Spec) -> Ints:
+    """Steps in which a tile sends at most: those whose windows meet what it holds."""
+    every = np.full_like(operand.users, operand.steps)
+    if source.linear:
+        return every
+    axis = target.order[-1].axis
+    if source.spread is not None:
+        # a window is one stretch of each batch of the block, pieces are stretches too
+        batches = source.extents[source.order[0].axis] if len(source.shape) > 2 else 1
+        stretch = np.maximum(target.block_bytes // batches, 1)
+        return ceil_div(source.tile_bytes, stretch) + 1 + 0 * every
+    held, window = source.blocks[axis], np.maximum(target.blocks[axis], 1)
+    outer = target.blocks if target.outer is None else target.outer
+    # where a user's block ends the next user's first window begins
+    return np.where(held <= outer[axis], ceil_div(held, window) + 2, every)
 
 
 def _phase(machine: Machine, operand: OperandCost, moved: Movement) -> Ints:
@@ -170,12 +205,46 @@ def _phase(machine: Machine, operand: OperandCost, moved: Movement) -> Ints:
     return np.maximum(0, moved.exchange - phase_start(machine))
 
 
-def _evened(spec: Spec) -> Spec:
+def evened(spec: Spec) -> Spec:
     """The same with a depth of full panels."""
     panel = spec.order[-1]
-    shape = list(spec.shape)
-    shape[panel.axis] += -shape[panel.axis] % max(panel.count, 1)
-    return spec.with_(shape=tuple(shape))
+    axis, extent = panel.axis, spec.shape[panel.axis]
+    full = extent + -extent % max(panel.count, 1)
+
+    def filled(blocks: tuple[Ints, ...]) -> tuple[Ints, ...]:
+        last = np.where(blocks[axis] >= extent, full, blocks[axis])
+        return (*blocks[:axis], last, *blocks[axis + 1 :])
+
+    return spec.with_(
+        shape=(*spec.shape[:axis], full, *spec.shape[axis + 1 :]),
+        blocks=filled(spec.blocks),
+        outer=None if spec.outer is None else filled(spec.outer),
+    )
+
+
+def pads_along(source: Spec, target: Spec) -> Mask:
+    """Whether the padding of the last panel, zeros, moves as elements do: it lies in
+    the same panels on both sides, and behind the last block of each."""
+    panel = target.order[-1]
+    none = np.zeros(1, dtype=np.bool_)
+    if source.order[-1] != panel or not panel.count:
+        return none
+    extent = source.shape[panel.axis]
+    full = extent + -extent % panel.count
+    found = ~none
+    for spec in (source, target):
+        for blocks in (spec.blocks, spec.outer or spec.blocks):
+            block = np.maximum(blocks[panel.axis], 1)
+            found = found & (
+                ceil_div(np.full_like(block, extent), block) * block >= full
+            )
+        if spec.outer is not None and spec.outer[panel.axis] is not spec.blocks:
+            outer, inner = (
+                spec.outer[panel.axis],
+                np.maximum(spec.blocks[panel.axis], 1),
+            )
+            found = found & ((outer % inner == 0) | (spec is target))
+    return found
 
 
 def least_first_hop(machine: Machine, operand: OperandCost) -> Ints:

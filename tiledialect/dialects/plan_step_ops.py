@@ -49,6 +49,7 @@ from tiledialect.dialects.syntax import (
     integers,
     names_attribute,
     optional_text,
+    parse_count,
     parse_optional_count,
 )
 from tiledialect.dialects.tile_types import tensor_form
@@ -98,6 +99,8 @@ class RelayoutOp(StepOp):
     """A value brought to another layout.
 
     zeroed  the padding of its blocks along this axis is filled with zeros first
+    padded  an axis, and a multiple: up to that the source's padding along it, which
+            holds zeros, moves as elements do
     slot    relayouts of one slot use one buffer, each after the last user of the one
             before
     joined  it moves in the phase of the relayout before it
@@ -108,6 +111,7 @@ class RelayoutOp(StepOp):
     source = operand_def(AnyAttr())
     into = opt_operand_def(AnyAttr())
     zeroed = opt_prop_def(IntegerAttr[I64])
+    padded = opt_prop_def(DenseArrayBase[I64])
     zero_estimate = opt_prop_def(IntegerAttr[I64])
     slot = opt_prop_def(StringAttr)
     joined = opt_prop_def(UnitAttr)
@@ -120,6 +124,7 @@ class RelayoutOp(StepOp):
         *,
         zeroed: int | None = None,
         zero_cycles: int = 0,
+        padded: tuple[int, int] | None = None,
         slot: str | None = None,
         joined: bool = False,
         into: SSAValue | None = None,
@@ -130,12 +135,22 @@ class RelayoutOp(StepOp):
         properties = step_properties(group, layout, compute, exchange, location)
         if zeroed is not None:
             properties["zeroed"] = integer(zeroed)
+        if padded is not None:
+            properties["padded"] = integers(padded)
+        if zeroed is not None or zero_cycles:
             properties["zero_estimate"] = integer(zero_cycles)
         properties["slot"] = optional_text(slot)
         properties["joined"] = UnitAttr() if joined else None
         super().__init__(
             operands=[source, into], result_types=[source.type], properties=properties
         )
+
+    def with_padding(self, layout: Layout) -> Layout:
+        """A layout as this relayout moves it."""
+        if self.padded is None:
+            return layout
+        axis, multiple = self.padded.get_values()
+        return layout.padded(axis, multiple)
 
     @property
     def zero_cycles(self) -> int:
@@ -149,6 +164,11 @@ class RelayoutOp(StepOp):
         group = parser.parse_str_literal()
         zeroed = parse_optional_count(parser, "zeroed", -1)
         zero_cycles = parse_optional_count(parser, "estimate_of_zeros", 0)
+        padded = None
+        if parser.parse_optional_keyword("padded"):
+            axis = parse_count(parser)
+            parser.parse_keyword("to")
+            padded = axis, parse_count(parser, 1)
         slot = None
         if parser.parse_optional_keyword("slot"):
             slot = parser.parse_str_literal()
@@ -164,6 +184,7 @@ class RelayoutOp(StepOp):
             layout,
             zeroed=None if zeroed < 0 else zeroed,
             zero_cycles=zero_cycles,
+            padded=padded,
             slot=slot,
             joined=joined,
             into=None if chunks is None else parser.resolve_operand(chunks, type),
@@ -179,7 +200,11 @@ class RelayoutOp(StepOp):
         printer.print_string_literal(self.group.data)
         if self.zeroed is not None:
             printer.print_string(f" zeroed {self.zeroed.value.data}")
+        if self.zero_estimate is not None:
             printer.print_string(f" estimate_of_zeros {self.zero_cycles}")
+        if self.padded is not None:
+            axis, multiple = self.padded.get_values()
+            printer.print_string(f" padded {axis} to {multiple}")
         if self.slot is not None:
             printer.print_string(" slot ")
             printer.print_string_literal(self.slot.data)

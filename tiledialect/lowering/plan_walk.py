@@ -77,8 +77,10 @@ class PlanWalk(Interface):
         made = self.destination(op)
         if op.zeroed is not None:
             self.fill(made, layout, op.zeroed.value.data, op, op.zero_cycles)
-        transfers = relayout(source.layout, layout)
-        self.move(op, source, made, layout, transfers, stack=False)
+        moved = replace(source, layout=op.with_padding(source.layout))
+        target = op.with_padding(layout)
+        transfers = relayout(moved.layout, target)
+        self.move(op, moved, made, target, transfers, stack=False)
         self.held[op.result] = Held(made, layout, source.form)
 
     def destination(self, op: RelayoutOp) -> Buffer:
@@ -170,11 +172,16 @@ class PlanWalk(Interface):
         it is made, as the fill's one stretch covers elements too."""
         for use in op.result.uses:
             user = use.operation
-            if not isinstance(user, RelayoutOp) or user.zeroed is None:
+            if not isinstance(user, RelayoutOp) or user.into == op.result:
                 continue
-            if user.layout == op.layout:
-                axis = user.zeroed.value.data
-                self.fill(made, op.layout.data, axis, user, user.zero_cycles)
+            if user.padded is not None:
+                axis, cycles = user.padded.get_values()[0], user.zero_cycles
+            elif user.zeroed is not None and user.layout == op.layout:
+                axis, cycles = user.zeroed.value.data, user.zero_cycles
+            else:
+                continue
+            self.fill(made, op.layout.data, axis, user, cycles)
+            break
 
     def compute(self, op: ComputeOp) -> None:
 

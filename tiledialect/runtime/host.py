@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiledialect.blocks import tile_blocks
 from tiledialect.diagnostics import Refused
 from tiledialect.formats import FORMATS
 from tiledialect.relayout import element_places, replica_offsets
@@ -17,6 +18,7 @@ from tiledialect.relayout import element_places, replica_offsets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tiledialect.layout import Layout
     from tiledialect.runtime.calls import Limits
     from tiledialect.runtime.memory import Memory
     from tiledialect.runtime.package import Bind, Ints
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 def upload(memory: Memory, bind: Bind, stored: Stored, limits: Limits) -> None:
     """Put a tensor's stored elements on all tiles that its layout names."""
     tile, offset = _places(memory, bind, limits)
-    tiles = np.flatnonzero(np.bincount(tile))
+    tiles = _holders(bind.layout, tile)
     block = slice(bind.address, bind.address + bind.layout.tile_bytes)
     replicas = replica_offsets(bind.layout)
     if not bind.layout.packed:
@@ -41,6 +43,18 @@ def upload(memory: Memory, bind: Bind, stored: Stored, limits: Limits) -> None:
     for more in replicas[1:]:
         for table in (memory.data, memory.written):
             table[tiles + more, block] = table[tiles + replicas[0], block]
+
+
+def _holders(layout: Layout, tile: Ints) -> Ints:
+    """The tiles of the first replica that set bytes aside: those that hold an element,
+    and of a block's pieces also the ones that are nothing but padding."""
+    if layout.packed or not layout.spread or not layout.tile_bytes:
+        return np.flatnonzero(np.bincount(tile))
+    blocks = tile_blocks(layout.with_(spread=(), spread_bytes=8, replicas=()))
+    first = blocks.tiles[(blocks.extents > 0).all(axis=1)]
+    used = -(-layout.block_bytes // layout.tile_bytes)
+    steps = layout.tile_groups(layout.spread)[:used]
+    return np.unique(first[:, None] + steps[None, :])
 
 
 def _each_byte(first: Ints, bytes: int) -> Ints:

@@ -43,11 +43,13 @@ class Settling:
 
 @dataclass(frozen=True)
 class Priced:
-    """The candidates of one variant of a group with their costs."""
+    """The candidates of one variant of a group with their costs; `step_bytes`: of the
+    program's steps after the operands have arrived."""
 
     table: Candidates
     cost: GroupCost
     settling: Settling
+    step_bytes: Ints
 
     def __len__(self) -> int:
         return len(self.table)
@@ -62,7 +64,8 @@ class Priced:
 
     @property
     def row_bytes(self) -> Ints:
-        return self.cost.reduction.row_bytes + self.settling.row_bytes
+        rows = self.cost.reduction.row_bytes + self.settling.row_bytes
+        return rows + self.step_bytes
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def make_problem(
         for position, table in enumerate(tables)
     )
     count = chunking.count
-    code = _code_bytes(program, machine, count)
+    code = _code_bytes(program, machine)
     interface = _interface_bytes(program, machine)
     return Problem(program, machine, stages, code, interface, count)
 
@@ -211,21 +214,18 @@ def _priced(
     entry = _entry(program, group, machine, some, entries)
     cost = group_cost(program, group, machine, some, entry)
     zero = np.zeros(len(some), dtype=np.int64)
+    steps = cost.step_bytes(machine)
     if settled < 0:
-        return Priced(some, cost, Settling(zero, zero, zero, zero))
+        return Priced(some, cost, Settling(zero, zero, zero, zero), steps)
     linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, settled)
     moved = movement(machine, cost.rest, linear, shared=False)
     # where there are chunks the whole result is counted as there all along
     moving = (moved.exchange > 0) & (not chunks)
     live = cost.rest_bytes + sized(linear.tile_bytes) * moving
     live = live + sized(moved.staging_bytes)
-    return Priced(
-        some,
-        cost,
-        Settling(
-            moved.exchange + zero, moved.copy + zero, moved.row_bytes + zero, live
-        ),
-    )
+    rows = moved.row_bytes + moved.steps * machine.code.step_bytes
+    settling = Settling(moved.exchange + zero, moved.copy + zero, rows + zero, live)
+    return Priced(some, cost, settling, steps)
 
 
 def _alive(program: Program, position: int) -> list[int]:
@@ -289,13 +289,11 @@ def _linear_bytes(program: Program, machine: Machine, value: int) -> int:
     return int(sized(spec.tile_bytes)[0])
 
 
-def _code_bytes(program: Program, machine: Machine, chunks: int) -> int:
-    """Code of every codelet that any plan may use, a generous count of steps, and
-    profiling: an upper bound that all plans share."""
+def _code_bytes(program: Program, machine: Machine) -> int:
+    """Code of every codelet that any plan may use but the one that packs, and
+    profiling: an upper bound that all plans share. Their steps count as rows do."""
     families = {group.family for group in program.groups} | {"sum", "copy"}
     chains = {group.stages for group in program.groups if group.family == "map"}
     chains |= {tail_stages(group) for group in program.groups if tail_stages(group)}
-    packs = any(group.family == "matmul" for group in program.groups)
-    steps = 12 * len(program.groups) * chunks
-    code = code_bytes(machine, families - {"map"}, len(chains) + packs, steps)
+    code = code_bytes(machine, families - {"map"}, len(chains), 0)
     return code + machine.code.profile_bytes
