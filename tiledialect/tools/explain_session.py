@@ -97,11 +97,15 @@ def _one(options: Options, source: Source) -> Report:
     return found
 
 
-def best_plan(space: Space, outcome: Outcome, budget: int) -> Plan:
-    """The best plan of a search. Raises Infeasible where it found none."""
+def best_plan(
+    space: Space, outcome: Outcome, budget: int, more: Constraints | None = None
+) -> Plan:
+    """The best plan of a search, for which more may have been asked. Raises Infeasible
+    where it found none."""
     if outcome.plans:
         return outcome.plans[0]
-    message = f"no plan fits a budget of {budget} bytes a tile"
+    which = "" if space.asked.are_open and more is None else " that is as asked"
+    message = f"no plan{which} fits a budget of {budget} bytes a tile"
     smallest = outcome.smallest
     place = entry_function(space.module)
     if smallest is None:
@@ -123,7 +127,7 @@ def _other_plan(space: Space, budget: int, text: str) -> Plan:
     else:
         _check_budget(text)
         budget = space.budget(text)
-    return best_plan(space, space.search(budget, more), budget)
+    return best_plan(space, space.search(budget, more), budget, more)
 
 
 def _explain(space: Space, chosen: PlanTerms, why: WhyNot) -> Report:
