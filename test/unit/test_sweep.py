@@ -25,6 +25,7 @@ from tiledialect.tools.sweep_progress import progress
 FASTEST, SMALLEST, IMPOSSIBLE = CASES
 ALWAYS = {
     "case.json",
+    "certificate.json",
     "command.txt",
     "input.mlir",
     "log.txt",
@@ -80,6 +81,8 @@ def test_a_row_has_the_figures_of_its_files(small_sweep: Path) -> None:
         assert record["max_abs_error"] == run["outputs"][0]["max_abs_error"]
         assert 0 < record["rms_error"] < record["max_abs_error"]
         assert record["certificate"]["status"] == "optimal"
+        written = read_json(case / "certificate.json")
+        assert written["certificate"] == record["certificate"]
         assert record["estimated_bytes"] >= record["placed_bytes"]
         assert {"search-plan", "place-memory"} <= record["stage_seconds"].keys()
         trace = read_json(case / "trace.json")
@@ -131,6 +134,7 @@ def test_an_infeasible_case_is_a_row_with_its_reason(small_sweep: Path) -> None:
     assert "error: no plan fits a budget of 4200 bytes" in record["reason"]
     assert f" {record['smallest_budget']} bytes" in record["reason"]
     assert record["smallest_is_proven"] is True
+    assert record["certificate"]["status"] == "infeasible"
     assert record["cycles"] is None
     assert "search-plan" in record["stage_seconds"]
 

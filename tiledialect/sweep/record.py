@@ -85,6 +85,7 @@ def case_record(
         "smallest_budget": smallest,
         "smallest_is_proven": is_proven,
         **_figures(package, run),
+        "certificate": _certificate(package, files.get("certificate.json")),
         **_measured(outcome),
         "exit_codes": [ended.code for ended in outcome.commands],
         "sha256": {
@@ -122,8 +123,7 @@ def _smallest(text: str) -> tuple[int | None, bool | None]:
 
 
 def _figures(package: Package | None, run: Json) -> Json:
-    certificate = None if package is None else package.certificate
-    known = certificate if isinstance(certificate, dict) else {}
+    known = _certificate(package, None) or {}
     outputs: list[Json] = run.get("outputs", [])
     # the output that lies farthest from the reference; null means infinitely far
     worst = max(outputs, key=_error) if outputs else Json()
@@ -136,8 +136,17 @@ def _figures(package: Package | None, run: Json) -> Json:
         "max_abs_error": run.get("max_abs_error"),
         "rms_error": worst.get("rms_error"),
         "output_rms": worst.get("rms"),
-        "certificate": certificate,
     }
+
+
+def _certificate(package: Package | None, file: bytes | None) -> Json | None:
+    """What the search says of its plan, or of there being none."""
+    if package is not None:
+        return package.certificate if isinstance(package.certificate, dict) else None
+    if file is None:
+        return None
+    written: Json = json.loads(file)
+    return written["certificate"]
 
 
 def _error(output: Json) -> float:

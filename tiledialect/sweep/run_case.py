@@ -22,6 +22,8 @@ from tiledialect.sweep.versions import versions
 
 PLAN, PACKAGE, INPUT = "plan.mlir", "case.tilepkg", "input.mlir"
 RUN, TRACE, MACHINE = "run.json", "trace.json", "machine.toml"
+CERTIFICATE = "certificate.json"
+MADE = (CERTIFICATE, PLAN, PACKAGE, RUN, TRACE)  # by the commands, as far as they come
 WITH_PLAN = (0, 4)  # exit codes of tile-opt that leave a plan: done, stopped by effort
 
 
@@ -54,7 +56,7 @@ def run_case(job: Job, processes: Processes | None = None) -> Finished:
         for file, content in files.items():
             (folder / file).write_bytes(content)
         outcome = _run(job, folder, processes or Processes())
-        for file in (PLAN, PACKAGE, RUN, TRACE):
+        for file in MADE:
             if (folder / file).exists():
                 files[file] = (folder / file).read_bytes()
     commands = plan_words(job.case), package_words(job.case), run_words()
@@ -79,8 +81,8 @@ def plan_words(case: Case) -> tuple[str, ...]:
         words.append(f"--machine={MACHINE if is_file else case.machine_file.word}")
     if case.reserve is not None:
         words.append(f"--reserve={case.reserve}")
-    words += ["--stop-after=select-plan", "--time-passes", "-o", PLAN, INPUT]
-    return tuple(words)
+    words += ["--stop-after=select-plan", f"--certificate={CERTIFICATE}"]
+    return (*words, "--time-passes", "-o", PLAN, INPUT)
 
 
 def package_words(case: Case) -> tuple[str, ...]:
