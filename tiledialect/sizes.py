@@ -14,6 +14,9 @@ LARGEST = (1 << 63) - 1
 BUDGET_WORDS = ("default", "max")
 """What a budget may be besides a size; the machine says how many bytes that is."""
 
+AUTO = "auto"
+"""The budget that the search chooses by itself."""
+
 _SIZE = re.compile(r"([0-9]{1,18})(KiB|MiB|GiB)?")
 
 

@@ -26,6 +26,7 @@ P = TypeVar("P", bound=Operation)
 
 MACHINE = "tile.machine"
 BUDGET = "tile.budget"
+BUDGET_CHOICE = "tile.budget_choice"
 RESERVE = "tile.reserve"
 RUNG = "tile.rung"
 SOURCE = "tile.source"

@@ -3,7 +3,8 @@
 Reads   rung 2: the entry function and the catalogue of each of its groups; what is
         asked of the plan by `tile.plan` attributes and by a file of `constraints`.
 Writes  rung 3: `plan.alternatives` in the function's body, the best plan first, and
-        budget and certificate as attributes of the module.
+        budget and certificate as attributes of the module; with `pareto` a file of the
+        whole curve.
 Holds   the first plan has the least estimated cycles of all that fit the budget and
         are as asked; the estimate never falls when the budget does.
 Fails   with exit code 3 when no candidate fits; the error names the smallest budget
@@ -11,7 +12,8 @@ Fails   with exit code 3 when no candidate fits; the error names the smallest bu
         source and the largest buffers. A budget below the support reservation is
         refused, and so is what no candidate meets.
 
-Method: `tiledialect.search`, over labels on cycles and bytes.
+Method: `tiledialect.search`, over labels on cycles and bytes. The budget `auto` is the
+knee of the whole curve; `tile.budget_choice` says why.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -29,15 +31,18 @@ from xdsl.passes import ModulePass
 from tiledialect.candidates import Candidates, Choices, candidates, panel_depth
 from tiledialect.constraint_text import plain
 from tiledialect.constraints import Constraints, Impossible, constrained, exact
-from tiledialect.diagnostics import Infeasible, Usage, fail
+from tiledialect.diagnostics import Infeasible, Refused, Usage, fail
 from tiledialect.dialects.certificate_attribute import certificate_attribute
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.module_attributes import (
     BUDGET,
+    BUDGET_CHOICE,
+    SOURCE,
     machine_of,
     require_rung,
     reserve_of,
     set_rung,
+    text_of,
 )
 from tiledialect.dialects.plan import AlternativesOp, CatalogueOp, YieldOp
 from tiledialect.dialects.syntax import carried_location, integer
@@ -45,11 +50,12 @@ from tiledialect.dialects.tile import entry_function
 from tiledialect.forced_plans import certificate_of, forced_plan, plain_attribute
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
-from tiledialect.sizes import parse_size
+from tiledialect.sizes import AUTO, parse_size
 
 if TYPE_CHECKING:
     from tiledialect.search.problem import Problem
     from tiledialect.search.solve import Outcome, Plan
+    from tiledialect.search.whole_curve import Curve
 
 CERTIFICATE = "tile.certificate"
 PLANS = 4
@@ -135,6 +141,7 @@ class SearchPlanPass(ModulePass):
     budget: int | str = "default"
     plans: int = PLANS
     constraints: str | None = None
+    pareto: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from tiledialect.search.problem import make_problem
@@ -144,7 +151,8 @@ class SearchPlanPass(ModulePass):
             raise Usage(f"{self.name} keeps at least 1 plan, not plans={self.plans}")
         require_rung(op, self.name, 2)
         machine = machine_of(op)
-        budget = budget_bytes(op, machine, str(self.budget))
+        automatic = str(self.budget) == AUTO
+        budget = budget_bytes(op, machine, "max" if automatic else str(self.budget))
         program = read_program(op, machine)
         catalogues = read_catalogues(op, program)
         tables = [
@@ -155,7 +163,10 @@ class SearchPlanPass(ModulePass):
         asked = forced.constraints
         tables = _as_asked(program, machine, tables, asked, catalogues)
         problem = make_problem(program, machine, tables)
-        outcome = search(problem, budget, self.plans)
+        if automatic or self.pareto is not None:
+            budget, outcome = self._from_curve(op, problem, budget, automatic)
+        else:
+            outcome = search(problem, budget, self.plans)
         certificate = _certificate(program, problem, budget, outcome, asked)
         op.attributes[BUDGET] = integer(budget)
         op.attributes[CERTIFICATE] = certificate_of(op, forced, certificate)
@@ -166,6 +177,39 @@ class SearchPlanPass(ModulePass):
         for catalogue in catalogues:
             catalogue.detach()
         set_rung(op, 3)
+
+    def _from_curve(
+        self, op: ModuleOp, problem: Problem, budget: int, automatic: bool
+    ) -> tuple[int, Outcome]:
+        """The budget, which `auto` chooses, and what the whole curve says of it."""
+        from tiledialect.search.whole_curve import whole_curve
+
+        most = problem.machine.max_bytes - reserve_of(op)
+        curve = whole_curve(problem, most)
+        if self.pareto is not None:
+            _write_curve(op, problem, curve, self.pareto)
+        if automatic:
+            budget, reason = curve.choice()
+            op.attributes[BUDGET_CHOICE] = StringAttr(reason)
+        return budget, curve.outcome(budget, self.plans)
+
+
+def _write_curve(op: ModuleOp, problem: Problem, curve: Curve, path: str) -> None:
+    from tiledialect.atomic import write_atomically
+    from tiledialect.curve_file import curve_text
+
+    text = curve_text(
+        problem.program,
+        curve.plans,
+        source=text_of(op, SOURCE) or "",
+        machine=problem.machine.name,
+        reserve_bytes=reserve_of(op),
+        most_bytes=curve.most_bytes,
+    )
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise Refused(f"cannot write '{path}': {error.strerror}") from error
 
 
 def _as_asked(

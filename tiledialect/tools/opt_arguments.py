@@ -18,6 +18,10 @@ FLAGS = (
     ("--print-between-passes", "print the IR after each pass, to stderr"),
     ("--print-ir-after-all", "the same"),
     ("--time-passes", "print the seconds that each pass took, to stderr"),
+    (
+        "--print-estimates",
+        "print each step's estimate beside its simulated cycles, to stderr",
+    ),
     ("--verify-diagnostics", "print a failed verification to stdout and exit with 0"),
     ("--parsing-diagnostics", "print a failed parse to stdout and exit with 0"),
     (
@@ -47,6 +51,7 @@ class Options:
     constraints: str | None = None
     write_plan: str | None = None
     rerank: str | None = None
+    pareto: str | None = None
     certificate: str | None = None
     stop_after: str | None = None
     print_ir_after: list[str] = field(default_factory=list[str])
@@ -58,6 +63,7 @@ class Options:
     print_between_passes: bool = False
     print_ir_after_all: bool = False
     time_passes: bool = False
+    print_estimates: bool = False
     verify_diagnostics: bool = False
     parsing_diagnostics: bool = False
     verify_certificate: bool = False
@@ -134,7 +140,7 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--plan-budget",
         metavar="SIZE",
         help="run the whole ladder for a budget per tile: bytes, KiB, MiB, GiB,"
-        " `default` or `max`",
+        " `default`, `max` or `auto` (the knee of cycles over bytes)",
     )
     parser.add_argument(
         "--machine", metavar="NAME|FILE", help="the machine (ipu-c600 unless named)"
@@ -147,6 +153,11 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--constraints", metavar="FILE", help="what is asked of the plan, as JSON"
+    )
+    parser.add_argument(
+        "--pareto",
+        metavar="FILE",
+        help="where the least cycles at every budget go, with their plans, as JSON",
     )
     parser.add_argument(
         "--rerank",

@@ -20,7 +20,7 @@ from tiledialect import pipeline
 from tiledialect.diagnostics import Refused, TileError, Usage
 from tiledialect.machine import MachineError
 from tiledialect.pipeline import Entry
-from tiledialect.sizes import BUDGET_WORDS, SizeError, parse_size
+from tiledialect.sizes import AUTO, BUDGET_WORDS, SizeError, parse_size
 from tiledialect.tools.opt_arguments import suggestion
 
 if TYPE_CHECKING:
@@ -111,11 +111,12 @@ def _parse(text: str) -> list[ArgSpec]:
 
 
 def _ladder(options: Options, budget: str, rung: int) -> list[Step]:
-    if budget not in BUDGET_WORDS:
+    if budget not in (*BUDGET_WORDS, AUTO):
         try:
             parse_size(budget)
         except SizeError as error:
-            raise Usage(f"--plan-budget: {error}, or default or max") from error
+            words = "default, max or auto"
+            raise Usage(f"--plan-budget: {error}, or {words}") from error
     given = _given(options, budget)
     return [
         Step(entry, ArgSpec(entry.name, given.get(entry.name, {})))
@@ -129,6 +130,8 @@ def _given(options: Options, budget: str) -> dict[str, dict[str, ParameterListTy
     select: dict[str, ParameterListType] = {}
     if options.constraints is not None:
         search["constraints"] = (options.constraints,)
+    if options.pareto is not None:
+        search["pareto"] = (options.pareto,)
     if options.rerank is not None:
         count = _count("--rerank", options.rerank)
         select["rerank"] = (count,)

@@ -15,9 +15,15 @@ from tiledialect.diagnostics import (
     TileError,
     Usage,
 )
-from tiledialect.dialects.module_attributes import MACHINE, RESERVE, rung_of
+from tiledialect.dialects.module_attributes import (
+    BUDGET_CHOICE,
+    MACHINE,
+    RESERVE,
+    rung_of,
+    text_of,
+)
 from tiledialect.forced_plans import written_plan
-from tiledialect.pipeline import make_context
+from tiledialect.pipeline import BUDGET_PASS, make_context
 from tiledialect.text.parser import parse_module
 from tiledialect.text.printer import print_module
 from tiledialect.text.source import Chunk, read_text, shown_name, split_chunks
@@ -41,6 +47,16 @@ if TYPE_CHECKING:
 TEXT_TARGET = "mlir"
 SEPARATOR = b"// -----\n"
 
+OF_THE_LADDER = {
+    "constraints": 'search-plan{constraints="FILE"}',
+    "pareto": 'search-plan{pareto="FILE"}',
+    "rerank": "select-plan{rerank=COUNT}",
+}
+"""Options that are passed on to a pass, and what says the same in a list of passes."""
+
+ONE_MODULE = ("write_plan", "certificate", "pareto")
+"""Options that name a file which one module fills."""
+
 
 class Session:
     """The work that the options ask for.
@@ -63,15 +79,14 @@ class Session:
         options = self.options
         if options.passes is not None and options.plan_budget is not None:
             raise Usage("-p and --plan-budget exclude each other")
-        if options.constraints is not None and options.plan_budget is None:
-            raise Usage(
-                "--constraints goes with --plan-budget; with -p write"
-                ' search-plan{constraints="FILE"}'
-            )
-        if options.write_plan is not None and options.split_input_file:
-            raise Usage("--write-plan takes one module")
-        if options.certificate is not None and options.split_input_file:
-            raise Usage("--certificate takes one module")
+        for name, instead in OF_THE_LADDER.items():
+            if getattr(options, name) is not None and options.plan_budget is None:
+                raise Usage(
+                    f"--{name} goes with --plan-budget; with -p write {instead}"
+                )
+        for name in ONE_MODULE:
+            if getattr(options, name) is not None and options.split_input_file:
+                raise Usage(f"--{name.replace('_', '-')} takes one module")
         if self.target is not None and options.split_input_file:
             raise Usage(f"-t {options.target} takes one module")
         if self.target is not None and options.output_file is None:
@@ -164,6 +179,8 @@ class Session:
             self._certify(module)
             raise
         self._certify(module)
+        if options.print_estimates:
+            self._print_estimates(module)
         output = self._emit(context, module)
         if options.write_plan is not None:
             self._write_file(options.write_plan, written_plan(module).encode())
@@ -188,11 +205,19 @@ class Session:
                 raise
             self._note(error)
         self._verify(module, after=step.name)
+        if step.name == BUDGET_PASS and (why := text_of(module, BUDGET_CHOICE)):
+            print(why, file=sys.stderr)
         options = self.options
         everything = options.print_between_passes or options.print_ir_after_all
         if everything or step.name in options.print_ir_after:
             print(f"// IR after {step.name}", file=sys.stderr)
             print(self._text(module), end="", file=sys.stderr)
+
+    def _print_estimates(self, module: ModuleOp) -> None:
+        from tiledialect.tools.estimates import estimate_lines
+
+        for line in estimate_lines(module):
+            print(line, file=sys.stderr)
 
     def _certify(self, module: ModuleOp) -> None:
         """Write the certificate, and check it, where that is asked."""

@@ -24,8 +24,8 @@ def print_run(done: Run, *, quiet: bool) -> None:
         f" ({done.microseconds:.2f} us at {done.machine.clock_ghz:g} GHz),"
         f" estimated {estimate} ({_percent(estimate, result.cycles)})"
     )
-    for kind in ("exchange", "compute"):
-        print(f"  {kind}: {_sums(result.steps, kind)}")
+    for line in kind_sums(result.steps):
+        print(line)
     print(
         f"{result.peak_tile_bytes} bytes on the fullest tile, placed"
         f" {result.placed_bytes}, footprint {package.footprint}, budget"
@@ -62,6 +62,11 @@ def table(steps: tuple[StepResult, ...]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def kind_sums(steps: tuple[StepResult, ...]) -> list[str]:
+    """A line each for exchange and compute."""
+    return [f"  {kind}: {_sums(steps, kind)}" for kind in ("exchange", "compute")]
 
 
 def _sums(steps: tuple[StepResult, ...], kind: str) -> str:

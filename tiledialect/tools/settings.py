@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from tiledialect.diagnostics import Refused, Usage, fail
 from tiledialect.dialects.module_attributes import BUDGET, budget_of, machine_of
 from tiledialect.machine import Machine, MachineError, machine_names
-from tiledialect.sizes import SizeError, parse_size
+from tiledialect.sizes import AUTO, SizeError, parse_size
 from tiledialect.tools.opt_arguments import suggestion
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def put_setting(module: ModuleOp, name: str, value: Attribute, rung: int) -> Non
 def check_budget(module: ModuleOp, budget: str, rung: int) -> None:
     """Refuse to continue a plan with another budget than it was made for."""
     made_for = budget_of(module)
-    if rung < PLANNED_RUNG or made_for is None:
+    if rung < PLANNED_RUNG or made_for is None or budget == AUTO:
         return
     size = machine_of(module).budget_bytes(budget) or parse_size(budget)
     if size != made_for:
