@@ -206,14 +206,33 @@ def test_two_matmuls_lie_in_as_many_bytes_as_are_alive(minimise: bool) -> None:
     assert answer.footprint <= 1.01 * answer.live_peak
 
 
+NARROW = (
+    *(576, 31104, 30720, 12960, 8640, 4320, 2160),
+    *(38880, 30720, 10368, 9216, 1152, 1144),
+)
+"""Bytes of the same on another grid: the first result is larger than the second, and
+neither operand may share an element with the result beside it."""
+
+
 def test_a_footprint_limit_that_only_elements_forbid_is_not_called_impossible() -> None:
     """Too large to be proven: the answer says what was found and what is needed."""
-    problem = two_matmuls()
-    wide = replace(problem, low=np.full(len(problem.names), 212_992))
-    least = place(wide, minimise=True)
-    assert least.footprint > least.live_peak
+    problem = replace(two_matmuls(), bytes=np.array(NARROW, np.int64))
+    least = place(problem, minimise=True)
+    assert faults(problem, least.addresses.tolist()) == []
+    assert (least.footprint, least.live_peak) == (113_280, 110_688)
     answer = place(
-        replace(wide, footprint_limit=least.live_peak), minimise=False, effort=500
+        replace(problem, footprint_limit=least.live_peak), minimise=False, effort=500
     )
     assert answer.status == "stopped"
     assert f"at least {least.live_peak} is needed" in answer.reason
+
+
+def test_a_goal_is_reached_where_a_limit_asks_for_less() -> None:
+    """What was found first would do for the limit, but not for the goal."""
+    problem = replace(two_matmuls(), footprint_limit=500_000)
+    goal = 156_864
+    answer = place(replace(problem, footprint_goal=goal), minimise=False)
+    assert faults(problem, answer.addresses.tolist()) == []
+    assert answer.footprint == goal
+    beyond = place(replace(problem, footprint_goal=goal - 8), minimise=False)
+    assert beyond.footprint == goal

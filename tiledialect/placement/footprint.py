@@ -7,8 +7,7 @@ Holds   every address keeps regions, pins, alignment, elements and lifetimes.
 
 Method: boxes go in one by one, over several orders; each takes the free place
 that makes the largest footprint least, among the ends of free gaps and places
-flush with bytes already occupied. Then some boxes are taken out and put back in
-another order, kept when nothing gets worse. Effort counts boxes put in.
+flush with bytes already occupied. Effort counts boxes put in.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from tiledialect.placement.first_fit import Room, partners_of
 from tiledialect.placement.problem import Ints
 
 Lean = Callable[[int, Ints], Ints]  # a box and equally good places: least goes first
-
-STARTS = 3  # fills that are worked on
 
 
 @dataclass
@@ -47,9 +44,17 @@ class Best:
         if self.address is None or footprint < self.footprint:
             self.address, self.footprint = address.copy(), footprint
 
+    def best_fills(self, count: int) -> list[Ints]:
+        """The addresses of the best few fills that differ."""
+        return [address for _, address in sorted(self.fills, key=_first)[:count]]
+
     def exact(self) -> Exact:
         """What an exact search has to beat."""
         return Exact(self.address, self.footprint)
+
+
+def _first(fill: tuple[int, Ints]) -> int:
+    return fill[0]
 
 
 class Cover:
@@ -179,57 +184,3 @@ def fill_all(best: Best, order_list: list[Ints], goal: int, moves: int) -> None:
             best.moves += int(room.placed.sum())
             if full:
                 best.take(room.address)
-
-
-def improve(best: Best, goal: int, moves: int) -> None:
-    """Works on the best few fills in turn, as many moves on each."""
-    random = np.random.default_rng(0)
-    starts = sorted(best.fills, key=lambda fill: fill[0])[:STARTS]
-    for number, (_, address) in enumerate(starts):
-        share = (moves - best.moves) // (len(starts) - number)
-        _mend(best, address, goal, best.moves + share, random)
-
-
-def _mend(
-    best: Best, address: Ints, goal: int, moves: int, random: np.random.Generator
-) -> None:
-    """Takes boxes out and puts them back elsewhere, while moves last."""
-    boxes = best.room.boxes
-    free = np.flatnonzero(boxes.last > boxes.first)
-    score = _score(best.room.holding(address))
-
-    def anywhere(_: int, places: Ints) -> Ints:
-        return random.permutation(len(places))
-
-    while best.moves < moves and best.footprint > goal and len(free):
-        room = best.room.holding(address)
-        out = _take_out(room, random, free)
-        best.moves += len(out)
-        if not fill(room, out, anywhere if random.integers(2) else low):
-            continue
-        trial = _score(room)
-        if trial <= score:
-            address, score = room.address, trial
-            best.take(address)
-
-
-def _score(room: Room) -> tuple[int, int]:
-    """The footprint, then the bytes occupied on all classes together."""
-    totals = [cover.total for cover in covers(room)]
-    return max(totals), sum(totals)
-
-
-def _take_out(room: Room, random: np.random.Generator, free: Ints) -> Ints:
-    """Lifts a few boxes that lie close together; larger ones go back first."""
-    boxes = room.boxes
-    count = int(random.integers(2, 9))
-    seed = int(random.choice(free))
-    if random.integers(2):
-        distance = np.abs(room.address[free] - room.address[seed])
-        chosen = free[np.argsort(distance, kind="stable")[:count]]
-    else:
-        chosen = random.choice(free, min(count, len(free)), replace=False)
-    for box in chosen.tolist():
-        room.lift(box)
-    noise = random.random(len(chosen)) * (1 + int(boxes.bytes[chosen].max()))
-    return chosen[np.argsort(-(boxes.bytes[chosen] + noise), kind="stable")]

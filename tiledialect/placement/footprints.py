@@ -3,7 +3,7 @@
 Reads   Problem and Boxes.
 Writes  an Outcome whose value is the footprint: distinct bytes ever occupied, the
         most over classes.
-Holds   numba is loaded only where the heuristic finds no full placement.
+Holds   numba is loaded only where the heuristic leaves something open.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.exact import least_footprint
 from tiledialect.placement.first_fit import Room, first_fit, footprint_orders, orders
-from tiledialect.placement.footprint import Best, fill_all, improve
+from tiledialect.placement.footprint import Best, fill_all
 from tiledialect.placement.live import conflict_matrix, footprint_bound
 from tiledialect.placement.outcome import Outcome, found, unplaced
 from tiledialect.placement.peaks import search
 from tiledialect.placement.problem import Problem
 from tiledialect.placement.range import Range
 
-MOVES = 1500  # boxes put in to improve what the orders gave
-NEAR = 0.01  # a fit within its limit is still improved to this much above the bound
+STARTS = 3  # fills that are mended
+MOVES = 20_000  # boxes put in to mend one of them
+MEND_WORK = 4_000_000  # and pairs of boxes looked at, in large problems
+NEAR = 100  # a fit within its limit and goal is still improved to 1 part in so many
+NEAR_BYTES = 64  # above the bound, or to so many bytes
 
 
 def solve_footprint(
@@ -29,8 +32,9 @@ def solve_footprint(
     bound = footprint_bound(boxes)
     limit = problem.footprint_limit
     wanted = int(boxes.padded.sum()) if limit is None else max(limit, bound)
+    near = bound if minimise else _near(bound, wanted, problem.footprint_goal)
     best = Best(Room(boxes, conflict_matrix(boxes)))
-    fill_all(best, footprint_orders(boxes), bound, effort)
+    fill_all(best, footprint_orders(boxes), near, effort)
     if best.address is None:
         top = int((boxes.last + boxes.bytes).max())
         span = Range(top, top + 1, top)
@@ -40,7 +44,6 @@ def solve_footprint(
             tried = first_fit(boxes, best.room.conflicts, orders(boxes)[0]).address
             return unplaced(problem, boxes, tried, span, best.moves)
         best.take(span.address)
-    near = bound if minimise else min(wanted, bound + int(NEAR * bound))
     if best.footprint > near:
         exact = least_footprint(boxes, best.room.conflicts, best.exact(), near)
         best.moves += exact.steps
@@ -49,11 +52,35 @@ def solve_footprint(
             near = exact.footprint
         if exact.address is not None:
             best.take(exact.address)
-    improve(best, near, min(effort, best.moves + MOVES))
+    if best.footprint > near:
+        _mend(best, near, effort)
     assert best.address is not None
     if best.footprint > wanted:
         return _over_limit(best, wanted, bound)
     return found(best.address, best.footprint, bound, best.moves)
+
+
+def _near(bound: int, wanted: int, goal: int | None) -> int:
+    """A footprint that needs no more work where the least is not asked for."""
+    near = min(wanted, bound + max(bound // NEAR, NEAR_BYTES))
+    return near if goal is None else max(bound, min(near, goal))
+
+
+def _mend(best: Best, goal: int, effort: int) -> None:
+    """Works on the best few fills, one after the other."""
+    from tiledialect.placement.mend import mend, tables
+
+    boxes = best.room.boxes
+    moves = min(effort, MOVES, MEND_WORK // len(boxes) ** 2)
+    of_boxes = tables(boxes, best.room.conflicts, best.room.largest)
+    if of_boxes is None:
+        return
+    for address in best.best_fills(STARTS):
+        mended, spent = mend(of_boxes, address, goal, moves)
+        best.moves += spent
+        best.take(mended)
+        if best.footprint <= goal:
+            return
 
 
 def _over_limit(best: Best, limit: int, bound: int) -> Outcome:

@@ -35,7 +35,8 @@ class Problem:
     """n buffers that want addresses on tiles of c classes.
 
     Two buffers are in each other's way only where they share a class and a
-    step. `footprint_limit` bounds the footprint of every class.
+    step. `footprint_limit` bounds the footprint of every class; one that is not to be
+    minimised is still brought to `footprint_goal`, where that is found.
     """
 
     names: tuple[str, ...]
@@ -50,6 +51,7 @@ class Problem:
     element_edges: Ints  # sorted borders between elements, bytes
     aliases: tuple[tuple[int, int, int], ...] = ()  # child, parent, byte offset
     footprint_limit: int | None = None
+    footprint_goal: int | None = None
     objective: Objective = "footprint"  # what minimising makes small
 
 

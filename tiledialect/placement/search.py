@@ -15,16 +15,13 @@ rank), each at its least address. A branch ends when
 Where no unplaced box crosses a row's border, both sides are solved apart.
 """
 
-# numba's decorators are untyped; the arrays inside are typed by their classes.
-# pyright: reportUntypedFunctionDecorator=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numba import int64, njit, types
+from numba import int64, types
 
+from tiledialect.placement.compiled import inner, outer
 from tiledialect.placement.problem import Ints
 
 FOUND, NONE, LIMIT, OPEN, DEAD = 1, 0, -1, 2, 3
@@ -34,8 +31,8 @@ CROWD_FIRST, AREA_FIRST, WIDTH_FIRST = 0, 1, 2  # ranks
 
 # Columns of a frame: the list pool[BEGIN:END] goes to LEAST or above.
 MODE, BEGIN, END, LEAST, POSITION, MARK, TOP, BOX, PART, PARTS = range(10)
-# Columns of a row: bytes to come, and scratch.
-REMAINING, FLOOR, LABEL = range(3)
+# Columns of a row: bytes to come, and scratch; CROWD is of the part of that number.
+REMAINING, FLOOR, LABEL, CROWD = range(4)
 # Columns of a box: its rules, its lists, the rows that it and its element partners
 # lie between, its state, and three keys for ranks.
 SIZE, ALIGN, PHASE, LAST, WIDTH, PAIRED = range(6)
@@ -67,14 +64,20 @@ _SPACE = types.NamedTuple(
 )
 
 
-@njit(int64(_LIST, int64), cache=True)
+@inner(int64(_LIST, int64))
 def _past_element(edges: Ints, address: int) -> int:
     """The least element border that is not below an address."""
-    index = np.searchsorted(edges, address)
-    return edges[index] if index < len(edges) else FAR
+    low, high = 0, len(edges)
+    while low < high:
+        middle = (low + high) // 2
+        if edges[middle] < address:
+            low = middle + 1
+        else:
+            high = middle
+    return edges[low] if low < len(edges) else FAR
 
 
-@njit(types.boolean(_SPACE, int64, int64), cache=True)
+@inner(types.boolean(_SPACE, int64, int64))
 def _less(space: Space, one: int, two: int) -> bool:
     """Whether a box comes after another in rank."""
     for key in range(KEYS, KEYS + 3):
@@ -83,7 +86,7 @@ def _less(space: Space, one: int, two: int) -> bool:
     return False
 
 
-@njit(types.void(_SPACE, int64, int64, int64), cache=True)
+@inner(types.void(_SPACE, int64, int64, int64))
 def _rank(space: Space, begin: int, end: int, kind: int) -> None:
     """Sorts a part by crowd (its most bytes to come in a row), width and area."""
     for i in range(begin, end):
@@ -107,7 +110,7 @@ def _rank(space: Space, begin: int, end: int, kind: int) -> None:
         space.pool[j + 1] = box
 
 
-@njit(int64(_SPACE, int64, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64, int64))
 def _put(space: Space, box: int, bound: int, mark: int) -> int:
     """Places a box at its offset and raises its neighbours; the trail's new end,
     or -1 less that end when a neighbour has no place left."""
@@ -134,7 +137,7 @@ def _put(space: Space, box: int, bound: int, mark: int) -> int:
     return mark
 
 
-@njit(types.void(_SPACE, int64, int64, int64), cache=True)
+@inner(types.void(_SPACE, int64, int64, int64))
 def _take_back(space: Space, box: int, mark: int, top: int) -> None:
     """Undoes _put."""
     space.box[box, PLACED] = 0
@@ -144,7 +147,7 @@ def _take_back(space: Space, box: int, mark: int, top: int) -> None:
         space.box[space.trail[k, 0], OFFSET] = space.trail[k, 1]
 
 
-@njit(types.boolean(_SPACE, int64), cache=True)
+@inner(types.boolean(_SPACE, int64))
 def _has_neighbour(space: Space, box: int) -> bool:
     """Whether an unplaced neighbour of the box is left."""
     for k in range(space.box[box, NEAR_AT], space.box[box, NEAR_END]):
@@ -153,7 +156,7 @@ def _has_neighbour(space: Space, box: int) -> bool:
     return False
 
 
-@njit(int64(_SPACE, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64))
 def _passed_over(space: Space, box: int, least: int) -> int:
     """The least address of a box that had its turn before `least`: above one of its
     unplaced neighbours, which lies at `least` or higher."""
@@ -168,7 +171,7 @@ def _passed_over(space: Space, box: int, least: int) -> int:
     return start + (space.box[box, PHASE] - start) % space.box[box, ALIGN]
 
 
-@njit(types.boolean(_SPACE, int64, int64, int64, int64, int64), cache=True)
+@inner(types.boolean(_SPACE, int64, int64, int64, int64, int64))
 def _crowded(
     space: Space, begin: int, end: int, least: int, position: int, bound: int
 ) -> bool:
@@ -199,7 +202,7 @@ def _crowded(
     return False
 
 
-@njit(int64(_SPACE, int64, int64, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64, int64, int64))
 def _next_choice(space: Space, begin: int, end: int, least: int, position: int) -> int:
     """The place in the pool of the next box by (offset, rank), or -1."""
     chosen, where, shelf = -1, FAR, FAR
@@ -218,7 +221,7 @@ def _next_choice(space: Space, begin: int, end: int, least: int, position: int) 
     return chosen if where < shelf else -1
 
 
-@njit(types.void(_SPACE, int64, int64, int64, int64, int64, int64), cache=True)
+@inner(types.void(_SPACE, int64, int64, int64, int64, int64, int64))
 def _open(
     space: Space, depth: int, begin: int, end: int, least: int, position: int, mark: int
 ) -> None:
@@ -228,7 +231,7 @@ def _open(
     f[POSITION], f[MARK] = position, mark
 
 
-@njit(int64(_SPACE, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64))
 def _try_next(space: Space, depth: int, bound: int) -> int:
     """Places the next box of a frame and opens a frame for the rest: OPEN; DEAD
     where the box has no future there; NONE when no box is left to try."""
@@ -257,7 +260,7 @@ def _try_next(space: Space, depth: int, bound: int) -> int:
     return OPEN
 
 
-@njit(int64(_SPACE, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64))
 def _split(space: Space, begin: int, end: int) -> int:
     """Counts the parts that no box connects; part[r] is that of a row."""
     low, high = len(space.rows), 0
@@ -280,23 +283,28 @@ def _split(space: Space, begin: int, end: int) -> int:
     return count
 
 
-@njit(types.void(_SPACE, int64, int64), cache=True)
+@inner(types.void(_SPACE, int64, int64))
 def _open_split(space: Space, depth: int, count: int) -> None:
     """Makes a frame one of parts: behind its list follow the same boxes part by
     part (the most crowded first), their offsets, and the parts' borders."""
     f = space.frames[depth]
     begin, end = f[BEGIN], f[END]
-    crowd = np.zeros(count, np.int64)
+    for part in range(count):
+        space.rows[part, CROWD] = 0
     for i in range(begin, end):
         box = space.pool[i]
         label = space.rows[space.box[box, SPAN_LOW], LABEL]
         for k in range(space.box[box, ROW_AT], space.box[box, ROW_END]):
-            crowd[label] = max(crowd[label], space.rows[space.row[k], REMAINING])
+            bytes = space.rows[space.row[k], REMAINING]
+            space.rows[label, CROWD] = max(space.rows[label, CROWD], bytes)
     stop, borders = end, end + 2 * (end - begin)
     space.pool[borders] = end
     for one in range(count):
-        tightest = int(np.argmax(crowd))
-        crowd[tightest] = -1
+        tightest = 0
+        for part in range(1, count):
+            if space.rows[part, CROWD] > space.rows[tightest, CROWD]:
+                tightest = part
+        space.rows[tightest, CROWD] = -1
         for i in range(begin, end):
             if space.rows[space.box[space.pool[i], SPAN_LOW], LABEL] == tightest:
                 space.pool[stop] = space.pool[i]
@@ -306,19 +314,20 @@ def _open_split(space: Space, depth: int, count: int) -> None:
     f[MODE], f[PART], f[PARTS] = SPLIT, 0, count
 
 
-@njit(types.void(_SPACE, int64, int64), cache=True)
+@inner(types.void(_SPACE, int64, int64))
 def _open_part(space: Space, depth: int, kind: int) -> None:
     """A frame above for the next part of a frame of parts, ranked by itself."""
     f = space.frames[depth]
     borders = f[END] + 2 * (f[END] - f[BEGIN])
     low, high = space.pool[borders + f[PART]], space.pool[borders + f[PART] + 1]
     begin = borders + f[PARTS] + 1
-    space.pool[begin : begin + high - low] = space.pool[low:high]
+    for i in range(high - low):
+        space.pool[begin + i] = space.pool[low + i]
     _rank(space, begin, begin + high - low, kind)
     _open(space, depth + 1, begin, begin + high - low, f[LEAST], 0, f[MARK])
 
 
-@njit(types.void(_SPACE, int64), cache=True)
+@inner(types.void(_SPACE, int64))
 def _undo_parts(space: Space, depth: int) -> None:
     """Takes back the parts found before one that failed."""
     f = space.frames[depth]
@@ -330,7 +339,7 @@ def _undo_parts(space: Space, depth: int) -> None:
         space.box[space.pool[i], OFFSET] = space.pool[i + length]
 
 
-@njit(int64(_SPACE, int64, int64, int64), cache=True)
+@inner(int64(_SPACE, int64, int64, int64))
 def _go_on(space: Space, depth: int, kind: int, bound: int) -> int:
     """One step down from a frame: OPEN when a frame above it waits."""
     f = space.frames[depth]
@@ -349,7 +358,7 @@ def _go_on(space: Space, depth: int, kind: int, bound: int) -> int:
     return OPEN
 
 
-@njit(int64(_SPACE, int64), cache=True)
+@inner(int64(_SPACE, int64))
 def _after_none(space: Space, depth: int) -> int:
     """What a frame answers when the one above it found nothing."""
     f = space.frames[depth]
@@ -361,7 +370,7 @@ def _after_none(space: Space, depth: int) -> int:
     return OPEN if _has_neighbour(space, f[BOX]) else NONE
 
 
-@njit(int64(_SPACE, int64, int64, int64), cache=True)
+@outer(int64(_SPACE, int64, int64, int64))
 def descend(space: Space, kind: int, bound: int, count: int) -> int:
     """Places all boxes with ends up to `bound`: FOUND, NONE or LIMIT."""
     _rank(space, 0, count, kind)

@@ -8,15 +8,13 @@ a straight line and stops at the first gap: some seconds for 60,000 boxes, where
 table of neighbours would take gigabytes.
 """
 
-# numba's decorators are untyped; the arrays inside are typed by their signatures.
-# pyright: reportUntypedFunctionDecorator=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int64, njit, types, void
+from numba import boolean, int64, types, void
 
 from tiledialect.placement.boxes import Boxes
+from tiledialect.placement.compiled import inner, outer
 from tiledialect.placement.problem import Bools, Ints
 
 BORN, DIES, SIZE, ALIGN, PHASE, FIRST, LAST, PATTERN, PIECE_AT, PIECE_END = range(10)
@@ -26,7 +24,7 @@ _LIST, _TABLE = types.Array(int64, 1, "C"), types.Array(int64, 2, "C")
 _FLAGS = types.Array(boolean, 2, "C")
 
 
-@njit(boolean(_TABLE, _TABLE, _FLAGS, int64, int64), cache=True)
+@inner(boolean(_TABLE, _TABLE, _FLAGS, int64, int64))
 def _meet(box: Ints, pieces: Ints, shared: Bools, one: int, two: int) -> bool:
     """Whether two boxes whose first and last steps overlap are in the way."""
     if not shared[box[one, PATTERN], box[two, PATTERN]]:
@@ -42,7 +40,7 @@ def _meet(box: Ints, pieces: Ints, shared: Bools, one: int, two: int) -> bool:
     return False
 
 
-@njit(void(_TABLE, int64, int64, int64, int64, int64, int64), cache=True)
+@inner(void(_TABLE, int64, int64, int64, int64, int64, int64))
 def _insert(
     placed: Ints, count: int, start: int, end: int, born: int, dies: int, who: int
 ) -> None:
@@ -61,7 +59,7 @@ def _insert(
     placed[FROM, low], placed[UNTIL, low], placed[WHO, low] = born, dies, who
 
 
-@njit(int64(_TABLE, _TABLE, _FLAGS, _TABLE, int64, int64, boolean, boolean), cache=True)
+@inner(int64(_TABLE, _TABLE, _FLAGS, _TABLE, int64, int64, boolean, boolean))
 def _place_for(
     box: Ints,
     pieces: Ints,
@@ -95,7 +93,7 @@ def _place_for(
     return where if best < 0 and where <= limit else best
 
 
-@njit(void(_TABLE, _TABLE, _FLAGS, _LIST, boolean, boolean, _LIST), cache=True)
+@outer(void(_TABLE, _TABLE, _FLAGS, _LIST, boolean, boolean, _LIST, _TABLE))
 def _place_all(
     box: Ints,
     pieces: Ints,
@@ -104,9 +102,10 @@ def _place_all(
     simple: bool,
     tightest: bool,
     address: Ints,
+    placed: Ints,
 ) -> None:
-    """Fills `address`; `simple`: one class and no gaps, first and last steps decide."""
-    placed = np.empty((5, len(box)), np.int64)
+    """Fills `address`; `simple`: one class and no gaps, first and last steps decide.
+    `placed` (5, boxes) is for the table."""
     count = 0
     for one in order:
         where = _place_for(box, pieces, shared, placed, count, one, simple, tightest)
@@ -152,7 +151,7 @@ class Sweep:
     def place(self, order: Ints, *, tightest: bool = False) -> Ints:
         """The address of each box, -1 where it found no place."""
         address = np.full(len(self.box), -1, np.int64)
-        _place_all(
-            self.box, self.pieces, self.shared, order, self.simple, tightest, address
-        )
+        placed = np.empty((5, len(self.box)), np.int64)
+        tables = self.box, self.pieces, self.shared
+        _place_all(*tables, order, self.simple, tightest, address, placed)
         return address

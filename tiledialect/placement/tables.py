@@ -14,6 +14,7 @@ from tiledialect.placement.problem import Bools, Ints
 from tiledialect.placement.search import (
     ALIGN,
     BOX_COLUMNS,
+    CROWD,
     LAST,
     NEAR_AT,
     NEAR_END,
@@ -88,7 +89,7 @@ def make_space(boxes: Boxes, conflicts: Bools) -> Space:
     for one, two in ((left, right), (right, left)):
         np.minimum.at(table[:, SPAN_LOW], one, low[two])
         np.maximum.at(table[:, SPAN_HIGH], one, high[two])
-    row_table = np.zeros((rows, 3), np.int64)
+    row_table = np.zeros((rows, CROWD + 1), np.int64)
     np.add.at(row_table[:, REMAINING], row, boxes.bytes[box])
     return Space(
         box=table,
