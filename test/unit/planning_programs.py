@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 from tile_programs import parse
+from xdsl.dialects.builtin import ModuleOp
 
 from tiledialect.candidates import (
     Candidates,
@@ -51,11 +52,18 @@ def sampled(
 
 def random_program(rng: random.Random, machine: Machine, groups: int) -> Program:
     """A program of at most so many groups, with at least one."""
+    return random_module(rng, machine, groups)[1]
+
+
+def random_module(
+    rng: random.Random, machine: Machine, groups: int
+) -> tuple[ModuleOp, Program]:
+    """The same with the module that it is read from."""
     while True:
-        text = _Writer(rng).write(groups)
-        program = read_program(parse(text), machine)
+        module = parse(_Writer(rng).write(groups))
+        program = read_program(module, machine)
         if 1 <= len(program.groups) <= groups:
-            return program
+            return module, program
 
 
 class _Writer:
