@@ -70,7 +70,9 @@ def _check_alternatives(
                 f" the plan at {estimates[number]}"
             )
         if footprints[number] > budget:
-            raise Disproof(f"plan {number} takes {footprints[number]} bytes")
+            raise Disproof(
+                f"plan {number} takes {footprints[number]} bytes, the budget is {budget}"
+            )
     first = estimates[0], footprints[0]
     if first != (certificate.get("cycles"), certificate.get("bytes")):
         raise Disproof(
