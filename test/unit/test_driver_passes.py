@@ -177,6 +177,15 @@ def test_times_go_to_stderr(pass_driver: Driver) -> None:
     assert "search-plan" not in run.out
 
 
+def test_times_are_told_of_a_refused_run_too(pass_driver: Driver) -> None:
+    passes = "mark,search-plan,trouble"
+    run = pass_driver.run_text(PROGRAM, "-p", passes, "--time-passes")
+    assert run.code == 1
+    names = [line.split()[-1] for line in run.err.splitlines()[:4]]
+    assert names == ["mark", "search-plan", "trouble", "total"]
+    assert "error: it needs 700000 bytes" in run.err
+
+
 def test_a_target_writes_its_bytes(pass_driver: Driver) -> None:
     run = pass_driver.run_text(PROGRAM, "-t", "bytes", "-o", "out.bin")
     assert (run.code, run.out, run.err) == (0, "", "")

@@ -22,6 +22,7 @@ from tiledialect.sweep.versions import compiler_sha256, sha256
 from tiledialect.tools.sweep import main
 from tiledialect.tools.sweep_progress import progress
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 FASTEST, SMALLEST, IMPOSSIBLE = CASES
 ALWAYS = {
     "case.json",
@@ -324,3 +325,26 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         with progress(3, 1, quiet=quiet) as ended:
             ended("b1-fp8-default", "ok")
         assert ("2/3" in stream.getvalue()) is is_shown
+
+
+def test_a_file_on_a_machine_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(EXAMPLES / "matmul_ragged.mlir", "in.mlir")
+    Path("below.toml").write_text('name = "below"\nbase = "mini16"\ntiles = 8\n')
+    Path("mine.toml").write_text('name = "mine"\nbase = "below.toml"\n')
+    words = ["in.mlir", "--budgets=4200,4300", "--machine=mine.toml", "--jobs=2"]
+    assert main([*words, "--reserve=1KiB", "-o", "sweep"]) == 0
+    for name in ("in-4200", "in-4300"):
+        record = record_of(tmp_path / "sweep", name)
+        assert (record["status"], record["machine"]) == ("infeasible", "mine")
+        assert record["reserve_bytes"] == 1024
+        assert (record["batch"], record["precision"], record["blocks"]) == (
+            (None, None, None)
+        )
+        case = tmp_path / "sweep" / "cases" / name
+        assert (case / "input.mlir").read_text() == Path("in.mlir").read_text()
+        assert read_json(case / "machine.json")["tiles"] == 8
+        assert "--machine=machine.toml" in (case / "command.txt").read_text()
+        assert '"below.toml"' not in (case / "machine.toml").read_text()
