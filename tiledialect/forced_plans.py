@@ -13,14 +13,10 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
-    StringAttr,
-    i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
@@ -121,22 +117,6 @@ def _chunks(function: Operation) -> int | None:
         return chunk_count(table[CHUNKS])
     except ValueError as error:
         fail(function, f"{PLAN}: {error}")
-
-
-def plain_attribute(value: object) -> Attribute:
-    """Plain data as an attribute; the inverse of `plain_value`."""
-    match value:
-        case int():
-            return IntegerAttr(value, i64)
-        case str():
-            return StringAttr(value)
-        case list():
-            return ArrayAttr([plain_attribute(v) for v in cast("list[object]", value)])
-        case dict():
-            table = cast("dict[str, object]", value)
-            return DictionaryAttr({k: plain_attribute(v) for k, v in table.items()})
-        case _:
-            raise TypeError(f"no attribute says {value!r}")
 
 
 def made_from(module: ModuleOp) -> dict[str, object]:

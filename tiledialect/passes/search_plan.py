@@ -47,7 +47,7 @@ from tiledialect.dialects.module_attributes import (
 from tiledialect.dialects.plan import AlternativesOp, CatalogueOp, YieldOp
 from tiledialect.dialects.syntax import carried_location, integer
 from tiledialect.dialects.tile import entry_function
-from tiledialect.forced_plans import certificate_of, forced_plan, plain_attribute
+from tiledialect.forced_plans import certificate_of, forced_plan
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 from tiledialect.sizes import AUTO, parse_size
@@ -161,6 +161,8 @@ class SearchPlanPass(ModulePass):
         ]
         forced = forced_plan(op, program, self.constraints)
         asked = forced.constraints
+        if asked.chunks not in (None, 1):
+            fail(entry_function(op), f"no plan runs in {asked.chunks} chunks")
         tables = _as_asked(program, machine, tables, asked, catalogues)
         problem = make_problem(program, machine, tables)
         if automatic or self.pareto is not None:
@@ -315,9 +317,9 @@ def _write(
 
 def _choices(program: Program, plan: Plan) -> DictionaryAttr:
     """What a plan is made of, as the constraints that only it meets."""
-    chosen = plain_attribute(plain(program, exact(program, plan.choices, plan.chunks)))
-    assert isinstance(chosen, DictionaryAttr)
-    return chosen
+    return certificate_attribute(
+        plain(program, exact(program, plan.choices, plan.chunks))
+    )
 
 
 def _sources(program: Program, block: Block) -> dict[int, SSAValue]:
