@@ -43,6 +43,7 @@ def page(small_sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     fields["cycles"] *= 2
     (case / "case.json").write_text(json.dumps(fields))
     (case / "explain.json").write_text('{"dropped": {"same_block": 3, "<b>": 1}}')
+    assert main([str(folder / "other"), "--explain", "--curves", "--quiet"]) == 0
     words = [str(small_sweep), str(folder / "other"), "-o", str(folder), "--quiet"]
     assert main(words) == 0
     return folder / "report.html"
@@ -279,6 +280,31 @@ def test_two_plans_stand_side_by_side(opened: WebDriver, page: Path) -> None:
     assert "same_block" in text
     assert "<b>" in text
     assert text.count("optimal") == 2
+
+
+def test_explanations_and_curves_are_found_for_the_report(
+    opened: WebDriver, page: Path
+) -> None:
+    cases = data_of(page)["cases"]
+    number = next(
+        i for i, case in enumerate(cases) if "filters" in (case["explain"] or {})
+    )
+    filters = cases[number]["explain"]["filters"]
+    script(opened, f"location.hash = 'plan/{number}'")
+    wait_for(opened, "document.querySelector('#panel table')")
+    for group in filters:
+        dropped = group["dropped"]
+        figures = [group["grids"], *dropped.values(), group["candidates"]]
+        row = " ".join([group["name"], *(f"{figure:,}" for figure in figures)])
+        assert row in text_of(opened)
+    assert text_of(opened).count("terms of the estimate") == len(filters)
+    (curve,) = [case["curve"] for case in cases if case["curve"]]
+    assert curve == sorted(curve)
+    for case in cases:
+        fields = case["fields"]
+        if fields["estimated_cycles"] is not None:
+            best = min(c for b, c in curve if b <= fields["budget_bytes"])
+            assert fields["estimated_cycles"] == best
 
 
 def test_a_case_without_a_program_says_why(opened: WebDriver, page: Path) -> None:

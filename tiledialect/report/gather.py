@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ParseModule = Callable[[str, str], "ModuleOp"]
 """From a text and its name to a module."""
 
+LONGEST_LIST = 8
 LOCATION = re.compile(r"(.*):(\d+):(\d+)")
 
 
@@ -38,12 +39,14 @@ def case_data(sweep: str, case: Case, parse: ParseModule) -> CaseData:
         plan = plan_groups(parse(text, str(plan_path)))
     places = [step["location"] for step in program["steps"]] if program else []
     places += [group["location"] for group in plan or []]
+    fields = case_fields(case)
+    fields["certificate"] = shortened(fields["certificate"])
     return {
         "sweep": sweep,
-        "fields": case_fields(case),
+        "fields": fields,
         "program": program,
         "plan": plan,
-        "pareto": _optional_json(case.folder / "pareto.json"),
+        "curve": curve_points(case.folder / "pareto.json"),
         "explain": _optional_json(case.folder / "explain.json"),
         "source": source_lines(case.folder / "input.mlir", places),
     }
@@ -60,6 +63,35 @@ def program_of(case: Case) -> ProgramData | None:
         raise
     except (RowsError, ValueError, IndexError, KeyError, ArithmeticError) as error:
         raise Refused(f"cannot be shown: {error}", str(case.package)) from error
+
+
+def curve_points(path: Path) -> list[list[int]]:
+    """Budget and cycles of every breakpoint in a file of `tile-opt --pareto`."""
+    fields = _optional_json(path)
+    if fields is None:
+        return []
+    points = fields.get("breakpoints") if isinstance(fields, dict) else None
+    if not isinstance(points, list):
+        raise Refused("has no breakpoints", str(path))
+    found: list[list[int]] = []
+    for point in points:
+        pair = point if isinstance(point, dict) else {}
+        bytes, cycles = pair.get("budget_bytes"), pair.get("cycles")
+        if not isinstance(bytes, int) or not isinstance(cycles, int):
+            raise Refused("has a breakpoint without bytes and cycles", str(path))
+        found.append([bytes, cycles])
+    return found
+
+
+def shortened(value: Json) -> Json:
+    """JSON with long lists given by their lengths: proofs are not for reading."""
+    if isinstance(value, dict):
+        return {name: shortened(inner) for name, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) > LONGEST_LIST or any(isinstance(one, list | dict) for one in value):
+        return f"{len(value)} entries"
+    return value
 
 
 def _optional_json(path: Path) -> Json:

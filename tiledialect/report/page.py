@@ -35,13 +35,14 @@ SCRIPTS = (
 
 
 class CaseData(TypedDict):
-    """A case on the page. `source` has the lines of rung 1 that locations name."""
+    """A case on the page. `curve` has [bytes, estimated cycles] of every plan worth
+    having; `source` the lines of rung 1 that locations name."""
 
     sweep: str
     fields: dict[str, Json]
     program: ProgramData | None
     plan: list[PlanGroup] | None
-    pareto: Json
+    curve: list[list[int]]
     explain: Json
     source: dict[str, str]
 

@@ -19,6 +19,8 @@ class Options:
 
     folders: list[str] = field(default_factory=list[str])
     output: str | None = None
+    explain: bool = False
+    curves: bool = False
     quiet: bool = False
     verbose: bool = False
 
@@ -63,6 +65,17 @@ def _make_parser() -> _Parser:
         "--output",
         metavar="FOLDER",
         help="where the report goes (the first DIR)",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="run tile-explain on every case that has no explain.json; takes as long"
+        " as planning",
+    )
+    parser.add_argument(
+        "--curves",
+        action="store_true",
+        help="run tile-opt --pareto once for every program, to draw all its plans",
     )
     parser.add_argument("--quiet", action="store_true", help="print no tables")
     parser.add_argument("--verbose", action="store_true", help="traceback of a fault")

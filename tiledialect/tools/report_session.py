@@ -16,6 +16,7 @@ from tiledialect.report.gather import case_data
 from tiledialect.report.page import CaseData, PageData, render
 from tiledialect.report.summary import summary
 from tiledialect.report.table import Table
+from tiledialect.tools.report_explain import explain_cases, find_curves
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +31,10 @@ def run(options: Options) -> int:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise Usage("a sweep is named twice")
     sweeps = read_sweeps(folders)
+    if options.explain:
+        explain_cases(sweeps)
+    if options.curves:
+        find_curves(sweeps)
     cases = [
         case_data(sweep.label, case, parse_plan)
         for sweep in sweeps

@@ -24,10 +24,9 @@
 
   const point = (item, cycles) => ({ value: [item.fields.budget_bytes, cycles], item });
 
-  const paretoPoints = (items) => {
-    const holder = items.find((item) => item.pareto && Array.isArray(item.pareto.points));
-    if (!holder) return [];
-    return holder.pareto.points.map((plan) => ({ value: [plan.bytes, plan.cycles], plan }));
+  const planPoints = (items) => {
+    const holder = items.find((item) => item.curve.length);
+    return holder ? holder.curve.map((value) => ({ value })) : [];
   };
 
   const seriesOf = (name, items, index, colours) => {
@@ -40,6 +39,7 @@
         ...common,
         name,
         symbolSize: 10,
+        step: "end",
         lineStyle: { color: colour, width: 2 },
         data: some("cycles").map((item) => point(item, item.fields.cycles)),
       },
@@ -47,6 +47,7 @@
         ...common,
         name: name + ", estimated",
         symbolSize: 8,
+        step: "end",
         itemStyle: { color: colours.page, borderColor: colour, borderWidth: 2 },
         lineStyle: { color: colour, width: 1, type: "dashed" },
         data: some("estimated_cycles").map((item) => point(item, item.fields.estimated_cycles)),
@@ -57,7 +58,7 @@
         step: "end",
         symbolSize: 5,
         lineStyle: { color: colour, width: 1, type: "dotted" },
-        data: paretoPoints(items),
+        data: planPoints(items),
       },
       {
         ...common,
@@ -72,10 +73,10 @@
   };
 
   const tipOf = ({ data, seriesName }) => {
-    if (data.plan)
+    if (!data.item)
       return report.tip(seriesName, [
-        ["estimated cycles", report.count(data.plan.cycles)],
-        ["estimated bytes", report.count(data.plan.bytes)],
+        ["estimated cycles", report.count(data.value[1])],
+        ["from a budget of", report.count(data.value[0]) + " bytes on"],
       ]);
     const f = data.item.fields;
     const pairs = [["budget", `${f.budget} (${report.count(f.budget_bytes)} bytes)`]];
@@ -168,7 +169,7 @@
         report.make(
           "p",
           { class: "quiet" },
-          "Full marks are simulated, hollow ones estimated; a cross on the axis is a budget without a plan.",
+          "Full marks are simulated, hollow ones estimated; small ones are all plans that some budget asks for, by estimate, where `tile-report --curves` looked for them. A cross below is a budget without a plan.",
         ),
         report.chart(460, "Cycles against budget; the table below has the same figures", option(series, colours)),
         report.table(

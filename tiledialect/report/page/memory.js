@@ -64,7 +64,7 @@
       const low = api.coord([api.value(0), api.value(2)]);
       const high = api.coord([api.value(1), api.value(3)]);
       const shape = echarts.graphic.clipRectByRect(
-        { x: low[0], y: high[1], width: high[0] - low[0], height: Math.max(low[1] - high[1], 1) },
+        { x: low[0], y: high[1], width: high[0] - low[0], height: Math.max(low[1] - high[1], 2) },
         { x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height },
       );
       if (!shape) return undefined;

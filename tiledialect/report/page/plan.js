@@ -59,6 +59,7 @@
       report.make("div", { class: "code" }, item.source[group.location] || ""),
       report.make("p", {}, words.join(", ")),
       planTable(group),
+      termTables(item, group),
       steps.length ? stepTable(steps) : null,
     );
   };
@@ -82,14 +83,68 @@
     return report.make("details", {}, report.make("summary", {}, report.plural(entries.length, "entry").replace(/ys$/, "ies")), list);
   };
 
+  // How many candidates of each group every filter dropped.
+  const filterTable = (filters) => {
+    const flat = filters.map(({ dropped, ...rest }) => ({ ...rest, ...dropped }));
+    const names = [...new Set(flat.flatMap(Object.keys))].filter((name) => name !== "name");
+    const order = ["grids", "same_block", "tiles", "candidates"];
+    names.sort((a, b) => ((order.indexOf(a) + 1) || 9) - ((order.indexOf(b) + 1) || 9));
+    return report.table(
+      [["Group", false], ...names.map((name) => [name.replace(/_/g, " "), true])],
+      flat.map((row) => [row.name, ...names.map((name) => report.count(row[name]))]),
+    );
+  };
+
+  const explanation = (explain) => [
+    report.make("h3", {}, "What was dropped, and why"),
+    report.make(
+      "p",
+      { class: "quiet" },
+      "Grids and candidates of each group, and how many fell: to others of the same block, for more tiles than there are, as not asked for, as dominated, for their bytes, for their cycles.",
+    ),
+    explain.filters ? filterTable(explain.filters) : tree(explain),
+  ];
+
+  // What a certificate says; fields of other names follow as they are.
+  const certificateFacts = ({ status, cycles, bytes, bound, candidates, labels, ...more }) => {
+    const pairs = [
+      ["status", status],
+      ["estimate", `${report.count(cycles)} cycles, ${report.count(bytes)} bytes`],
+    ];
+    if (bound && bound.cycles)
+      pairs.push(["proven bound", `${report.count(bound.cycles)} cycles (${report.off(bound.cycles, cycles)})`]);
+    if (candidates !== undefined) pairs.push(["candidates priced", report.count(candidates)]);
+    if (labels !== undefined) pairs.push(["partial plans kept", report.count(labels)]);
+    return facts([...pairs, ...Object.entries(more).map(([name, value]) => [name, tree(value)])]);
+  };
+
   const searchCard = (item) => {
     const { certificate } = item.fields;
     return report.make(
       "section",
       { class: "card" },
       report.make("h3", {}, "The search"),
-      certificate ? tree(certificate) : report.make("p", { class: "quiet" }, "The case has no certificate."),
-      item.explain ? [report.make("h3", {}, "What was dropped, and why"), tree(item.explain)] : null,
+      certificate ? certificateFacts(certificate) : report.make("p", { class: "quiet" }, "The case has no certificate."),
+      item.explain ? explanation(item.explain) : null,
+    );
+  };
+
+  // The terms of a group's estimate, where there is an explanation.
+  const termTables = (item, group) => {
+    const groups = (item.explain && item.explain.plan && item.explain.plan.groups) || [];
+    const terms = groups.find((one) => one.name === group.name);
+    if (!terms) return null;
+    const rows = (table) =>
+      Object.entries(table || {}).map(([name, value]) => [name, report.count(value)]);
+    return report.make(
+      "details",
+      {},
+      report.make("summary", {}, "terms of the estimate"),
+      report.table([["Cycles", false], ["", true]], rows(terms.cycles)),
+      report.table(
+        [["Bytes alive", false], ["", true]],
+        [["resident", report.count(terms.resident)], ...rows(terms.live), ["control words", report.count(terms.rows)]],
+      ),
     );
   };
 
