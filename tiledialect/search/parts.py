@@ -3,7 +3,7 @@ least that those of them take which fit the budget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
 
 ENDLESS = int(np.iinfo(np.int64).max) // 4
 
@@ -61,14 +60,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Fitting:
-    """Candidates of one kind that fit, a row each: `place` is their number in the
-    arrays (rests, grids) that they come from, `row` that of their grid."""
+    """Candidates of one kind that fit, with a range of steps: their grids and stored
+    bytes (a column each), live bytes with the most steps and with the fewest, cycles,
+    the fullest point."""
 
-    place: Ints
-    row: Ints
-    stored: Ints
+    columns: Ints
     live: Ints
+    most_live: Ints
     cycles: Ints
+    point: Ints
 
 
 def shared_extents(program: Program) -> frozenset[int]:
@@ -110,11 +110,15 @@ class Table:
             shared = shared_extents(program)
             some = _parallel(program, self.group)
             self.dims = [d for d in some if self.group.dims[d].extent in shared]
+        grain = grains(program, self.group, machine)
+        self.most_steps = max(1, -(-self.group.dims[DEPTH].extent // grain[DEPTH]))
         self.grids = self._grids(program, machine)
         self.floors = [Floors(ground, position, self.grids, d) for d in self.dims]
         stored = self.floors[0].stored
         self.kinds = (False, True) if sum(stored) == 1 else (None,)
-        self.known: dict[tuple[int, int, int], Floor] = {}
+        self.parts: dict[Ranges, Part | None] = {}
+        self.known: dict[tuple[int, int, int, bool], Floor] = {}
+        self.light: dict[tuple[int, int], tuple[Ints, Floors]] = {}
         self.fitting: dict[tuple[int, int, int, int], Fitting] = {}
 
     def _grids(self, program: Program, machine: Machine) -> Ints:
@@ -156,14 +160,19 @@ class Table:
 
     def part(self, ranges: Ranges) -> Part | None:
         """The part of these ranges; None where no candidate is in them."""
-        low, high = np.array(ranges[:STEPS]).T
-        chosen = ((self.grids >= low) & (self.grids <= high)).all(axis=1)
-        found: list[Part] = []
-        for number in range(ranges[SPREAD][0], ranges[SPREAD][1] + 1):
-            for which in range(len(self.dims)):
-                one = self._part(ranges, chosen, number, which)
-                found += [] if one is None else [one]
-        some = [part for part in found if part.fits] or found
+        if ranges not in self.parts:
+            self.parts[ranges] = self._joined(ranges, self._fit) or self._joined(
+                ranges, self._unfit
+            )
+        return self.parts[ranges]
+
+    def _joined(
+        self, ranges: Ranges, of_kind: Callable[[Ranges, int, int], Part | None]
+    ) -> Part | None:
+        """The part made of those of each kind of storage and dimension of chunks."""
+        kinds = range(ranges[SPREAD][0], ranges[SPREAD][1] + 1)
+        every = [of_kind(ranges, k, d) for k in kinds for d in range(len(self.dims))]
+        some = [part for part in every if part is not None]
         if not some:
             return None
         light = min(some, key=lambda part: part.live)
@@ -171,41 +180,39 @@ class Table:
         stored = min(part.stored for part in some)
         return replace(light, stored=stored, cycles=fast.cycles, fast=fast.fast)
 
-    def _part(
-        self, ranges: Ranges, chosen: Mask, number: int, which: int
-    ) -> Part | None:
-        """The part of one kind of storage and one dimension of chunks."""
-        steps, (low, high) = ranges[STEPS], ranges[STORED]
-        floor = self._bytes(which, steps[1], number)
-        some = self._fitting(which, steps, number)
-        inside = chosen[some.row] & (some.stored >= low) & (some.stored <= high)
+    def _fit(self, ranges: Ranges, number: int, which: int) -> Part | None:
+        """The part of the candidates that fit; None where none does."""
+        some = self._fitting(which, ranges[STEPS], number)
+        low, high = np.array((*ranges[:STEPS], ranges[STORED])).T
+        inside = ((some.columns >= low) & (some.columns <= high)).all(axis=1)
         at = np.flatnonzero(inside)
         if not len(at):
-            stored_inside = (floor.stored >= low) & (floor.stored <= high)
-            return self._unfit(ranges, floor, chosen & stored_inside)
+            return None
         fast = int(at[some.cycles[at].argmin()])
         light = int(at[some.live[at].argmin()])
-        before = self._bytes(which, steps[0], number)
 
-        def sample(one: int, steps: int, floor: Floor) -> Sample:
-            grid = [int(p) for p in self.grids[some.row[one]]]
+        def sample(one: int, steps: int, live: Ints) -> Sample:
+            *grid, stored = (int(column) for column in some.columns[one])
             kind = int(self.kinds[number] is True)
-            live = int(floor.live.ravel()[some.place[one]])
-            return Sample((*grid, steps, kind, int(some.stored[one])), live)
+            return Sample((*grid, steps, kind, stored), int(live[one]))
 
         return Part(
             ranges,
-            int(some.stored[at].min()),
+            int(some.columns[at, -1].min()),
             int(some.live[light]),
             int(some.cycles[fast]),
-            int(floor.point.ravel()[some.place[light]]),
-            sample(fast, steps[0], before),
-            sample(light, steps[1], floor),
+            int(some.point[light]),
+            sample(fast, ranges[STEPS][0], some.most_live),
+            sample(light, ranges[STEPS][1], some.live),
         )
 
-    def _unfit(self, ranges: Ranges, floor: Floor, chosen: Mask) -> Part | None:
+    def _unfit(self, ranges: Ranges, number: int, which: int) -> Part | None:
         """A part of which no candidate fits; None where it has none."""
-        rows = np.flatnonzero(chosen)
+        floor = self._bytes(which, ranges[STEPS][1], number)
+        low, high = np.array(ranges[:STEPS]).T
+        chosen = ((self.grids >= low) & (self.grids <= high)).all(axis=1)
+        low, high = ranges[STORED]
+        rows = np.flatnonzero(chosen & (floor.stored >= low) & (floor.stored <= high))
         if not len(rows):
             return None
         total = floor.live[:, rows] + floor.stored[rows] + self.others
@@ -214,26 +221,45 @@ class Table:
         return Part(ranges, 0, int(total[at]), ENDLESS, point)
 
     def _fitting(self, which: int, steps: tuple[int, int], number: int) -> Fitting:
+        """The candidates of so many steps that fit."""
         key = (which, *steps, number)
         if key not in self.fitting:
-            floor = self._bytes(which, steps[1], number)
+            rows, floors = self._light(which, number)
+            floor = self._bytes(which, steps[1], number, floors)
+            before = self._bytes(which, steps[0], number, floors)
             total = floor.live + floor.stored + self.others
             place = np.flatnonzero(total.ravel() <= self.budget)
-            row = place % len(self.grids)
-            cycles = self.floors[which].cycles(steps[0], self.kinds[number])
+            column = place % max(1, len(rows))
+            cycles = floors.cycles(steps[0], self.kinds[number])
             self.fitting[key] = Fitting(
-                place,
-                row,
-                floor.stored[row],
+                np.column_stack([self.grids[rows[column]], floor.stored[column]]),
                 floor.live.ravel()[place],
+                before.live.ravel()[place],
                 cycles.ravel()[place],
+                floor.point.ravel()[place],
             )
         return self.fitting[key]
 
-    def _bytes(self, which: int, steps: int, number: int) -> Floor:
-        key = (which, steps, number)
+    def _light(self, which: int, number: int) -> tuple[Ints, Floors]:
+        """The grids that fit in some number of steps: all others never do."""
+        key = (which, number)
+        if key not in self.light:
+            floor = self._bytes(which, self.most_steps, number)
+            total = floor.live + floor.stored + self.others
+            rows = np.flatnonzero((total <= self.budget).any(axis=0))
+            dim = self.dims[which]
+            some = Floors(self.ground, self.position, self.grids[rows], dim)
+            self.light[key] = rows, some
+        return self.light[key]
+
+    def _bytes(
+        self, which: int, steps: int, number: int, floors: Floors | None = None
+    ) -> Floor:
+        """The bytes of all grids, or of those that these floors are of."""
+        key = (which, steps, number, floors is None)
         if key not in self.known:
-            self.known[key] = self.floors[which].bytes(steps, self.kinds[number])
+            chosen = floors or self.floors[which]
+            self.known[key] = chosen.bytes(steps, self.kinds[number])
         return self.known[key]
 
     def halves(self, part: Part) -> Iterator[tuple[Part, Part]]:
