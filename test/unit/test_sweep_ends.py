@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ import pytest
 from small_sweep import BUDGETS, CASES
 from test_sweep import contents, record_of
 
+from tiledialect.diagnostics import Refused
 from tiledialect.machine import Machine
 from tiledialect.sweep.cases import Case, Program, Setting
 from tiledialect.sweep.commands import Ended, Interrupted, Processes
+from tiledialect.sweep.pool import run_all
 from tiledialect.sweep.record import Outcome, case_record
-from tiledialect.sweep.run_case import plan_words, to_json
+from tiledialect.sweep.run_case import Finished, Job, plan_words, to_json
 from tiledialect.tools.sweep import main
 
 COMMAND = (sys.executable, "-m", "tiledialect.tools.sweep", "--resume", "-o")
@@ -229,3 +232,28 @@ def test_the_words_of_a_command_carry_machine_and_reserve() -> None:
     assert plan_words(own)[2] == "--machine=machine.toml"
     assert not any("--machine" in word for word in plan_words(CASE))
     assert os.sep not in "".join(plan_words(own))
+
+
+def test_a_job_without_an_end_holds_up_no_other() -> None:
+    """As when the worker of a cluster dies."""
+    jobs = [Job(replace(CASE, name=name), 1.0, None) for name in ("a", "b", "c")]
+
+    def run(job: Job) -> Finished:
+        if job.case.name == "b":
+            raise MemoryError("worker died")
+        return Finished(job.case.name, {}, {})
+
+    found: list[str] = []
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(Refused, match=r"no result of b \(MemoryError: worker died\)"),
+    ):
+        found.extend(done.name for done in run_all(executor, run, jobs))
+    assert sorted(found) == ["a", "c"]
+
+
+def test_a_damaged_package_is_a_row_without_its_figures() -> None:
+    files = {"input.mlir": b"", "machine.json": b"", "case.tilepkg": b"no package"}
+    refused = replace(DONE, code=1, output="case.tilepkg: error: is no package")
+    record, drawn = case_record(CASE, Outcome(9, DONE, DONE, refused), files)
+    assert (record["status"], record["placed_bytes"], drawn) == ("refused", None, None)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from tiledialect.diagnostics import Refused
-from tiledialect.sweep.commands import Processes
+from tiledialect.sweep.commands import Interrupted, Processes
 from tiledialect.sweep.run_case import Finished, Job, run_case
 
 CONNECT_SECONDS = 30
@@ -56,7 +56,18 @@ def dask_executor(address: str) -> Generator[tuple[Executor, Run]]:
 
 
 def run_all(executor: Executor, run: Run, jobs: Sequence[Job]) -> Iterator[Finished]:
-    """Run the jobs; give each as it ends."""
-    futures = [executor.submit(run, job) for job in jobs]
-    for future in as_completed(futures):
-        yield future.result()
+    """Run the jobs; give each as it ends. A job without an end, as when a worker dies,
+    holds up no other; at last they are named in a Refused."""
+    names = {executor.submit(run, job): job.case.name for job in jobs}
+    lost: list[str] = []
+    for future in as_completed(names):
+        name = names.pop(future)  # and with it the future, which holds a package
+        error = future.exception()
+        if error is None:
+            yield future.result()
+        elif isinstance(error, Interrupted):
+            raise error
+        else:
+            lost.append(f"{name} ({type(error).__name__}: {error})")
+    if lost:
+        raise Refused(f"no result of {', '.join(lost)}; --resume tries again")

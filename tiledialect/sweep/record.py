@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tiledialect.diagnostics import Refused
 from tiledialect.runtime.package import Package, from_bytes
 from tiledialect.sweep.cases import Case
 from tiledialect.sweep.commands import Ended
@@ -66,7 +67,7 @@ def case_record(
 ) -> tuple[Json, Json | None]:
     """The fields of `case.json`, and those of `memory_map.json`, if there is one."""
     data, report = files.get("case.tilepkg"), files.get("run.json")
-    package = None if data is None else from_bytes(data, case.name)
+    package = None if data is None else _package(data)
     run: Json = {} if report is None else json.loads(report)
     status, reason = _end(outcome, run)
     smallest, is_proven = _smallest(outcome.plan.output)
@@ -96,6 +97,14 @@ def case_record(
         },
     }
     return record, None if package is None else memory_map(package)
+
+
+def _package(data: bytes) -> Package | None:
+    """The package in these bytes; None if they are none, which `tile-run` says too."""
+    try:
+        return from_bytes(data)
+    except Refused:
+        return None
 
 
 def _end(outcome: Outcome, run: Json) -> tuple[str, str | None]:

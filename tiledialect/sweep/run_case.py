@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ def _run(job: Job, folder: Path, processes: Processes) -> Outcome:
     return Outcome(limit, plan, package, processes.run(run_words(), folder, limit))
 
 
-def _lines(texts: Any) -> bytes:
+def _lines(texts: Iterable[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode()
 
 
