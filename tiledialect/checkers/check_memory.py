@@ -5,7 +5,8 @@ Reads   placed buffers, binds, memory.apart pairs, the steps with their codelets
 Writes  nothing.
 Holds   two buffers of a tile and step share no byte; alignment, regions and memory
         elements are as codelets and exchange need them; every read finds what was
-        written for it; the map's figures are true, and within budget and machine.
+        written for it; the map's figures are true, and within budget and machine; the
+        footprint is no more than the certificate foretells.
 Fails   on the first fault, with buffer, tile, step and addresses.
 
 Method: pairs of buffers as tables of flags (`overlap`), uses in order of time
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -44,6 +45,7 @@ from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.memory_map import MAP_FIELDS, MapOp
 from tiledialect.dialects.module_attributes import (
+    CERTIFICATE,
     budget_of,
     machine_of,
     require_rung,
@@ -180,8 +182,22 @@ def check_budget(
         )
 
 
+def check_promise(footprint: int, foretold: int | None) -> None:
+    """The planner's estimate was none too small."""
+    if foretold is not None and footprint > foretold:
+        raise Disproof(
+            f"the footprint of {footprint} bytes is {footprint - foretold} more than"
+            f" the {foretold} that the certificate foretells"
+        )
+
+
 def prove_memory(
-    machine: Machine, program: ProgramOp, map: MapOp, budget: int | None, reserve: int
+    machine: Machine,
+    program: ProgramOp,
+    map: MapOp,
+    budget: int | None,
+    reserve: int,
+    foretold: int | None = None,
 ) -> None:
     """Refuses a program whose memory is not as it should be."""
     placed = read_placed(program, machine)
@@ -203,6 +219,7 @@ def prove_memory(
         room = machine.max_bytes - reserve
         limit = room if budget is None else min(budget, room)
         check_map(found, support, limit, map)
+        check_promise(found.ever + support.bytes, foretold)
     except Disproof as fault:
         fail(map, str(fault))
 
@@ -239,4 +256,14 @@ class CheckMemoryPass(ModulePass):
             fail(program, "a placed program has a memory.map, this one has none")
         machine = machine_of(op)
         budget, reserve = budget_of(op), reserve_of(op)
-        prove_memory(machine, program, program.map, budget, reserve)
+        foretold = _foretold(op)
+        prove_memory(machine, program, program.map, budget, reserve, foretold)
+
+
+def _foretold(module: ModuleOp) -> int | None:
+    """Bytes a tile by the certificate; None where there is none."""
+    certificate = module.attributes.get(CERTIFICATE)
+    if not isinstance(certificate, DictionaryAttr):
+        return None
+    bytes = certificate.data.get("bytes")
+    return bytes.value.data if isinstance(bytes, IntegerAttr) else None

@@ -4,7 +4,8 @@ Reads   buffers, aliases, apart pairs, the calls' needs, the row bytes of the ph
 Writes  the address of every buffer, and memory.map with what was found.
 Holds   buffers alive in one step of one tile share no byte; alignment, regions and
         apart pairs are kept; the footprint, support included, is within the budget;
-        no buffer of an exchange shares a memory element with the rows.
+        no buffer of an exchange shares a memory element with the rows. The bytes that
+        the certificate foretells are kept; where that fails, they become what is true.
 Fails   when memory does not suffice (not enough bytes, or not in one piece), or when a
         buffer is asked to be two things at once.
 
@@ -21,7 +22,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -37,6 +38,7 @@ from tiledialect.dialects.codelet import RunOp
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import MapOp, ProgramOp
 from tiledialect.dialects.module_attributes import (
+    CERTIFICATE,
     budget_of,
     machine_of,
     require_rung,
@@ -181,8 +183,10 @@ def placement_problem(
     classes: Bools,
     limit: int,
     reserve: int,
+    goal: int | None = None,
 ) -> Problem:
-    """The problem: tensors above the support, within `limit` bytes together with it."""
+    """The problem: tensors above the support, within `limit` bytes together with it;
+    if possible within `goal`."""
     memory = machine.memory
     bottom = memory.fixed_bytes + support.bytes
     top = memory.bytes - memory.tail_bytes - reserve
@@ -213,6 +217,7 @@ def placement_problem(
         element_edges=edges,
         aliases=tuple(aliases),
         footprint_limit=limit - support.bytes,
+        footprint_goal=None if goal is None else goal - support.bytes,
     )
 
 
@@ -315,6 +320,26 @@ def limit_of(module: ModuleOp, machine: Machine) -> int:
     return usable if budget is None else min(budget, usable)
 
 
+def estimate_of(module: ModuleOp) -> int | None:
+    """Bytes of footprint that the planner foretold; None where no planner was."""
+    certificate = module.attributes.get(CERTIFICATE)
+    if not isinstance(certificate, DictionaryAttr):
+        return None
+    bytes = certificate.data.get("bytes")
+    return bytes.value.data if isinstance(bytes, IntegerAttr) else None
+
+
+def keep_promise(module: ModuleOp, footprint: int) -> None:
+    """Let the certificate foretell no less than what is placed."""
+    foretold = estimate_of(module)
+    if foretold is None or foretold >= footprint:
+        return
+    certificate = module.attributes[CERTIFICATE]
+    assert isinstance(certificate, DictionaryAttr)
+    fields = {**certificate.data, "bytes": integer(footprint)}
+    module.attributes[CERTIFICATE] = DictionaryAttr(fields)
+
+
 def check_support(
     program: ProgramOp, machine: Machine, support: Support, limit: int
 ) -> None:
@@ -342,7 +367,9 @@ def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
     demands = demands_of(machine, program)
     classes, first_tiles = tile_classes(machine, demands.buffers)
     reserve = reserve_of(module)
-    problem = placement_problem(machine, demands, support, classes, limit, reserve)
+    problem = placement_problem(
+        machine, demands, support, classes, limit, reserve, estimate_of(module)
+    )
     try:
         found = place(problem, minimise=minimise)
     except PlacementError as error:
@@ -353,6 +380,7 @@ def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
     for buffer, address in zip(demands.buffers, found.addresses, strict=True):
         buffer.address = integer(int(address))
     taken = occupied(problem, found.addresses, program.step_count)
+    keep_promise(module, taken.ever + support.bytes)
     program.declare(_map(program, found.status, taken, support, limit))
 
 
