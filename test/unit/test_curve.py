@@ -59,7 +59,8 @@ def test_the_curve_is_the_front_of_all_plans(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if seed % 2:  # few points and labels, in small pieces, change nothing
-        monkeypatch.setattr(walks, "NARROW", (1 + seed % 3,))
+        monkeypatch.setattr(walks, "FEW", 1 + seed % 4)
+        monkeypatch.setattr(walks, "ENOUGH", 0)
         monkeypatch.setattr(stairs, "POINTS", 1 + seed % 5)
         monkeypatch.setattr(stairs, "PIECE", 7)
     if seed % 5 == 0:

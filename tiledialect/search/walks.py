@@ -1,13 +1,14 @@
 """From stage to stage below the stairs of what is known: first few labels, then all.
 
-A narrow walk keeps the most promising candidates and labels along the whole curve. What
-it finds makes the stairs; these leave so few candidates that a walk over all of them is
-short. The stairs are never steeper than plans that exist, so nothing on the curve is
-lost.
+A narrow walk keeps some candidates and labels, of every sort and along the whole curve.
+What it finds makes the stairs; these leave fewer candidates to the next one, in the end
+so few that a walk over all of them is short. The stairs are never steeper than plans
+that exist, so nothing on the curve is lost.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +33,14 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-NARROW = (64, 512)
-"""Candidates, and labels, that each narrow walk keeps of a stage."""
+FEW = 512
+"""Candidates, and labels, that a narrow walk keeps of a stage."""
+
+ROUNDS = 8
+"""Narrow walks at most; each goes over what the last one's stairs have left."""
+
+ENOUGH = 1 << 21
+"""Pairs of candidates of neighbouring stages, so few that they are all walked over."""
 
 
 def whole_walk(
@@ -42,13 +49,18 @@ def whole_walk(
     """Candidates of every stage, and the labels of every stage over them: the last ones
     are the front of cycles and bytes (not `timed`: the least bytes), of what no known
     plan beats."""
-    some = pools
-    for most in NARROW:
-        narrow = tuple(_promising(problem, pool, most, timed=timed) for pool in some)
-        last = _walk(problem, narrow, stairs, most, timed=timed)[-1]
+    for _ in range(ROUNDS):
+        narrow = tuple(_promising(problem, pool, timed=timed) for pool in pools)
+        last = _walk(problem, narrow, stairs, FEW, timed=timed)[-1]
         stairs = _with_found(problem, stairs, last, timed=timed)
-        some = within_reach(problem, pools, stairs, timed=timed)
-    return some, _walk(problem, some, stairs, None, timed=timed)
+        pools = within_reach(problem, pools, stairs, timed=timed)
+        if _most_pairs(pools) <= ENOUGH:
+            break
+    return pools, _walk(problem, pools, stairs, None, timed=timed)
+
+
+def _most_pairs(pools: tuple[Pool, ...]) -> int:
+    return max((len(a) * len(b) for a, b in pairwise(pools)), default=0)
 
 
 def needs_of(problem: Problem, labels: Labels) -> Ints:
@@ -82,24 +94,35 @@ def _walk(
     for position in range(problem.count):
         labels = extend(problem, pools, position, layers[-1], bound)
         points = points_of(labels, timed=timed)
-        labels = labels.take(reaching(problem, stairs, points, behind[position + 1]))
+        reach = reaching(problem, stairs, points, behind[position + 1])
+        labels, points = labels.take(reach), points.take(reach)
         if most is not None:
-            labels = labels.take(_spread(problem, points_of(labels, timed=timed), most))
+            rest = pools[position].rest[labels.candidate]
+            labels = labels.take(_spread(problem, points, rest, most))
         layers.append(labels)
     return layers
 
 
-def _promising(problem: Problem, pool: Pool, most: int, *, timed: bool) -> Pool:
-    return pool.take(_spread(problem, points_of(pool, timed=timed), most))
+def _promising(problem: Problem, pool: Pool, *, timed: bool) -> Pool:
+    classes = pool.rest * (int(pool.entry.max(initial=0)) + 1) + pool.entry
+    return pool.take(_spread(problem, points_of(pool, timed=timed), classes, FEW))
 
 
-def _spread(problem: Problem, points: Points, most: int) -> Ints:
-    """Rows, ascending: at most so many along the front, whatever their class."""
+def _spread(problem: Problem, points: Points, classes: Ints, most: int) -> Ints:
+    """At most so many rows, ascending: half of them along the front, whatever their
+    class, half from here and there in all classes, as fronts know nothing of how well
+    the layouts of two stages suit each other."""
+    if len(points) <= most:
+        return np.arange(len(points), dtype=np.int64)
     front = undominated(points.columns, points.cycles * 0)
-    if len(front) <= most:
-        return front
     some = points.take(front)
     needs = need(problem, some.resident, some.transient, some.rows)
-    order = np.lexsort((needs, some.cycles))
-    picked = np.arange(most, dtype=np.int64) * len(front) // most
-    return np.sort(front[order[picked]])
+    along = front[_evenly(np.lexsort((needs, some.cycles)), most // 2)]
+    anywhere = _evenly(np.argsort(classes, kind="stable"), most - most // 2)
+    return np.union1d(along, anywhere)
+
+
+def _evenly(rows: Ints, most: int) -> Ints:
+    """At most so many of some rows, in equal strides."""
+    count = min(most, len(rows))
+    return rows[np.arange(count, dtype=np.int64) * len(rows) // max(count, 1)]
