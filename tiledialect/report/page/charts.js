@@ -13,7 +13,12 @@
 
   // A chart in a box of that height; `label` is what a screen reader says of it.
   report.chart = (height, label, option) => {
-    const box = report.make("div", { class: "chart", role: "img", "aria-label": label, tabindex: 0 });
+    const box = report.make("div", {
+      class: "chart",
+      role: "img",
+      "aria-label": label,
+      tabindex: 0,
+    });
     box.style.height = height + "px";
     queueMicrotask(() => {
       const chart = echarts.init(box, null, { renderer: "canvas" });
@@ -24,7 +29,8 @@
       box.chart = chart;
       box.dispatchEvent(new Event("ready"));
     });
-    if (option.dataZoom) box.addEventListener("keydown", (event) => zoomByKey(box, event));
+    if (option.dataZoom)
+      box.addEventListener("keydown", (event) => zoomByKey(box, event));
     return box;
   };
 
@@ -122,14 +128,23 @@
       showDataShadow: false,
       labelFormatter: (value) => report.short(value),
     },
-    { type: "inside", xAxisIndex: 0, filterMode: "weakFilter", zoomOnMouseWheel: "ctrl" },
+    {
+      type: "inside",
+      xAxisIndex: 0,
+      filterMode: "weakFilter",
+      zoomOnMouseWheel: "ctrl",
+    },
   ];
 
   report.base = (colours) => ({
     animation: false,
     backgroundColor: "transparent",
     color: colours.series,
-    textStyle: { color: colours.text, fontFamily: getComputedStyle(document.body).fontFamily, fontSize: 12 },
+    textStyle: {
+      color: colours.text,
+      fontFamily: getComputedStyle(document.body).fontFamily,
+      fontSize: 12,
+    },
     aria: { enabled: false },
   });
 }

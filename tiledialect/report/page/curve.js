@@ -1,7 +1,15 @@
 "use strict";
 // The curve: cycles against the budget of a tile, every plan a point.
 {
-  const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
+  const symbols = [
+    "circle",
+    "rect",
+    "triangle",
+    "diamond",
+    "pin",
+    "arrow",
+    "roundRect",
+  ];
 
   // Cases that differ in their budget alone, each list sorted by budget.
   const lines = () => {
@@ -12,7 +20,9 @@
       const words = [];
       if (report.data.sweeps.length > 1) words.push(item.sweep);
       if (f.batch !== null) words.push("batch " + f.batch);
-      words.push(...[f.precision, f.blocks > 1 ? f.blocks + " blocks" : ""].filter(Boolean));
+      words.push(
+        ...[f.precision, f.blocks > 1 ? f.blocks + " blocks" : ""].filter(Boolean),
+      );
       const name = words.join(", ") || f.workload;
       if (!found.has(name)) found.set(name, []);
       found.get(name).push(item);
@@ -50,7 +60,9 @@
         step: "end",
         itemStyle: { color: colours.page, borderColor: colour, borderWidth: 2 },
         lineStyle: { color: colour, width: 1, type: "dashed" },
-        data: some("estimated_cycles").map((item) => point(item, item.fields.estimated_cycles)),
+        data: some("estimated_cycles").map((item) =>
+          point(item, item.fields.estimated_cycles),
+        ),
       },
       {
         ...common,
@@ -64,10 +76,13 @@
         ...common,
         type: "scatter",
         name: name + ", no plan",
-        symbol: "path://M0,2 L2,0 L6,4 L10,0 L12,2 L8,6 L12,10 L10,12 L6,8 L2,12 L0,10 L4,6 Z",
+        symbol:
+          "path://M0,2 L2,0 L6,4 L10,0 L12,2 L8,6 L12,10 L10,12 L6,8 L2,12 L0,10 L4,6 Z",
         symbolSize: 12,
         symbolOffset: [0, -14 * index],
-        data: items.filter((item) => item.fields.cycles === null).map((item) => point(item, 0)),
+        data: items
+          .filter((item) => item.fields.cycles === null)
+          .map((item) => point(item, 0)),
       },
     ].filter((series) => series.data.length);
   };
@@ -82,7 +97,8 @@
     const pairs = [["budget", `${f.budget} (${report.count(f.budget_bytes)} bytes)`]];
     if (f.cycles === null) {
       pairs.push([f.status, f.reason || ""]);
-      if (f.smallest_budget) pairs.push(["smallest budget that works", report.size(f.smallest_budget)]);
+      if (f.smallest_budget)
+        pairs.push(["smallest budget that works", report.size(f.smallest_budget)]);
     } else {
       pairs.push(
         ["simulated cycles", report.count(f.cycles)],
@@ -101,7 +117,8 @@
 
   const ticks = ({ min, max }) => {
     const values = [];
-    for (let value = 1024; value <= max; value *= 2) if (value >= min) values.push(value);
+    for (let value = 1024; value <= max; value *= 2)
+      if (value >= min) values.push(value);
     return values;
   };
 
@@ -138,7 +155,7 @@
         type: "value",
         name: "Cycles",
         min: 0,
-        axisLabel: { color: colours.quiet, formatter: report.short },
+        axisLabel: { color: colours.quiet, formatter: report.count },
       }),
       series,
     };
@@ -151,7 +168,9 @@
     report.count(f.cycles),
     report.count(f.estimated_cycles),
     report.count(f.placed_bytes),
-    f.status === "ok" ? "ok" : `${f.status}${f.smallest_budget ? `; ${report.count(f.smallest_budget)} bytes work` : ""}`,
+    f.status === "ok"
+      ? "ok"
+      : `${f.status}${f.smallest_budget ? `; ${report.count(f.smallest_budget)} bytes work` : ""}`,
   ];
 
   report.views.push({
@@ -171,9 +190,21 @@
           { class: "quiet" },
           "Full marks are simulated, hollow ones estimated; small ones are all plans that some budget asks for, by estimate, where `tile-report --curves` looked for them. A cross below is a budget without a plan.",
         ),
-        report.chart(460, "Cycles against budget; the table below has the same figures", option(series, colours)),
+        report.chart(
+          460,
+          "Cycles against budget; the table below has the same figures",
+          option(series, colours),
+        ),
         report.table(
-          [["Sweep", false], ["Case", false], ["Budget, bytes", true], ["Cycles", true], ["Estimated", true], ["Placed bytes", true], ["Ended", false]],
+          [
+            ["Sweep", false],
+            ["Case", false],
+            ["Budget, bytes", true],
+            ["Cycles", true],
+            ["Estimated", true],
+            ["Placed bytes", true],
+            ["Ended", false],
+          ],
           report.data.cases.map(rowOf),
         ),
       );

@@ -5,7 +5,8 @@
 
   const largest = (phase) => Math.max(...phase.bound);
   const decides = (phase) => KINDS[phase.bound.indexOf(largest(phase))];
-  const over = (phase) => (largest(phase) ? (phase.length / largest(phase)).toFixed(2) : "–");
+  const over = (phase) =>
+    largest(phase) ? (phase.length / largest(phase)).toFixed(2) : "–";
 
   const tipOf = (item, phase) => {
     const source = item.source[phase.location];
@@ -14,11 +15,20 @@
       [
         ["from", phase.location],
         ["length", `${report.count(phase.length)} cycles, ${over(phase)} of the bound`],
-        ["bounds", KINDS.map((kind, i) => `${kind} ${report.count(phase.bound[i])}`).join(", ")],
+        [
+          "bounds",
+          KINDS.map((kind, i) => `${kind} ${report.count(phase.bound[i])}`).join(", "),
+        ],
         ["messages", report.count(phase.messages)],
         ["words received", report.count(phase.words)],
-        ["busiest receiver", `tile ${phase.busiest_in[0]}, ${report.plural(phase.busiest_in[1], "word")}`],
-        ["busiest sender", `tile ${phase.busiest_out[0]}, ${report.plural(phase.busiest_out[1], "word")}`],
+        [
+          "busiest receiver",
+          `tile ${phase.busiest_in[0]}, ${report.plural(phase.busiest_in[1], "word")}`,
+        ],
+        [
+          "busiest sender",
+          `tile ${phase.busiest_out[0]}, ${report.plural(phase.busiest_out[1], "word")}`,
+        ],
       ],
       source ? [source] : [],
     );
@@ -46,12 +56,26 @@
       xAxis: report.axis(colours, {
         type: "category",
         data: phases.map((phase) => `${phase.step} ${phase.name}`),
-        axisLabel: { color: colours.quiet, rotate: 30, width: 110, overflow: "truncate", hideOverlap: true },
+        axisLabel: {
+          color: colours.quiet,
+          rotate: 30,
+          width: 110,
+          overflow: "truncate",
+          hideOverlap: true,
+        },
       }),
-      yAxis: report.axis(colours, { type: "value", name: "Cycles", axisLabel: { color: colours.quiet, formatter: report.short } }),
+      yAxis: report.axis(colours, {
+        type: "value",
+        name: "Cycles",
+        axisLabel: { color: colours.quiet, formatter: report.count },
+      }),
       dataZoom: phases.length > 24 ? report.sliders(colours) : [],
       series: [
-        bars("length", phases.map((phase) => phase.length), colours.exchange),
+        bars(
+          "length",
+          phases.map((phase) => phase.length),
+          colours.exchange,
+        ),
         bars("bound", phases.map(largest), colours.compute),
       ],
     };
@@ -59,9 +83,22 @@
 
   const phaseTable = (item) => {
     const { phases } = item.program.exchange;
-    const sum = (figure) => report.count(phases.reduce((total, phase) => total + phase[figure], 0));
+    const sum = (figure) =>
+      report.count(phases.reduce((total, phase) => total + phase[figure], 0));
     return report.table(
-      [["Step", true], ["Phase", false], ["Length", true], ["Bound", true], ["Length / bound", true], ["Bound by", false], ["Messages", true], ["Words received", true], ["Busiest receiver", true], ["Busiest sender", true], ["Control words", true]],
+      [
+        ["Step", true],
+        ["Phase", false],
+        ["Length", true],
+        ["Bound", true],
+        ["Length / bound", true],
+        ["Bound by", false],
+        ["Messages", true],
+        ["Words received", true],
+        ["Busiest receiver", true],
+        ["Busiest sender", true],
+        ["Control words", true],
+      ],
       phases.map((phase) => [
         String(phase.step),
         phase.name,
@@ -77,7 +114,19 @@
       ]),
       {
         tall: true,
-        total: ["", "all phases", sum("length"), report.count(phases.reduce((total, phase) => total + largest(phase), 0)), "", "", sum("messages"), sum("words"), "", "", ""],
+        total: [
+          "",
+          "all phases",
+          sum("length"),
+          report.count(phases.reduce((total, phase) => total + largest(phase), 0)),
+          "",
+          "",
+          sum("messages"),
+          sum("words"),
+          "",
+          "",
+          "",
+        ],
       },
     );
   };
@@ -87,7 +136,8 @@
     if (index < exchange.traffic.length) return exchange.traffic[index];
     const cells = new Map();
     for (const one of exchange.traffic)
-      for (const [cell, words] of one.cells) cells.set(cell, (cells.get(cell) || 0) + words);
+      for (const [cell, words] of one.cells)
+        cells.set(cell, (cells.get(cell) || 0) + words);
     return {
       words: exchange.traffic.reduce((sum, one) => sum + one.words, 0),
       cells: [...cells],
@@ -99,7 +149,10 @@
   const heatOption = (exchange, chosen, colours) => {
     const { bins, bin_tiles } = exchange;
     const label = (bin) => (bin_tiles === 1 ? `${bin}` : `${bin * bin_tiles}`);
-    const tiles = (bin) => (bin_tiles === 1 ? `tile ${bin}` : `tiles ${bin * bin_tiles} to ${(bin + 1) * bin_tiles - 1}`);
+    const tiles = (bin) =>
+      bin_tiles === 1
+        ? `tile ${bin}`
+        : `tiles ${bin * bin_tiles} to ${(bin + 1) * bin_tiles - 1}`;
     const words = chosen.cells.map(([, amount]) => amount);
     const most = Math.max(1, ...words);
     const edges = [...Array(bins).keys()].map(label);
@@ -142,7 +195,12 @@
       series: [
         {
           type: "heatmap",
-          data: chosen.cells.map(([cell, amount]) => [cell % bins, Math.floor(cell / bins), Math.log10(amount), amount]),
+          data: chosen.cells.map(([cell, amount]) => [
+            cell % bins,
+            Math.floor(cell / bins),
+            Math.log10(amount),
+            amount,
+          ]),
           progressive: 0,
           itemStyle: { borderWidth: 0 },
           emphasis: { itemStyle: { borderColor: colours.text, borderWidth: 1 } },
@@ -154,17 +212,25 @@
   const ports = (title, rows) => [
     report.make("h3", {}, title),
     report.table(
-      [["Tile", true], ["Words", true]],
-      rows.filter(([, words]) => words).map(([tile, words]) => [report.count(tile), report.count(words)]),
+      [
+        ["Tile", true],
+        ["Words", true],
+      ],
+      rows
+        .filter(([, words]) => words)
+        .map(([tile, words]) => [String(tile), report.count(words)]),
     ),
   ];
 
   const show = (panel, item, index) => {
     const colours = report.colours();
     const { exchange } = item.program;
-    if (!exchange.phases.length) return panel.append("The program has no exchange phase.");
+    if (!exchange.phases.length)
+      return panel.append("The program has no exchange phase.");
     const chosen = traffic(exchange, index);
-    const names = exchange.traffic.map((one) => (one.phases > 1 ? `${one.name} (${one.phases} phases)` : one.name));
+    const names = exchange.traffic.map((one) =>
+      one.phases > 1 ? `${one.name} (${one.phases} phases)` : one.name,
+    );
     const again = (number) => {
       report.forgetCharts();
       panel.replaceChildren();
@@ -172,12 +238,28 @@
     };
     const length = exchange.phases.reduce((sum, phase) => sum + phase.length, 0);
     panel.append(
-      report.make("h2", {}, `${report.plural(exchange.phases.length, "phase")}, ${report.count(length)} cycles of schedule`),
-      report.make("p", { class: "quiet" }, "The bound is the largest of three that no schedule can beat: words in, words out, control words. Fixed costs of phases are not counted here."),
-      report.chart(340, "Length and bound of each phase; the table below has the same figures", barsOption(item, colours)),
+      report.make(
+        "h2",
+        {},
+        `${report.plural(exchange.phases.length, "phase")}, ${report.count(length)} cycles of schedule`,
+      ),
+      report.make(
+        "p",
+        { class: "quiet" },
+        "The bound is the largest of three that no schedule can beat: words in, words out, control words. Fixed costs of phases are not counted here.",
+      ),
+      report.chart(
+        340,
+        "Length and bound of each phase; the table below has the same figures",
+        barsOption(item, colours),
+      ),
       phaseTable(item),
       report.make("h2", {}, "Traffic from tile to tile"),
-      report.make("div", { class: "controls" }, report.select("Phase", [...names, "all phases"], index, again)),
+      report.make(
+        "div",
+        { class: "controls" },
+        report.select("Phase", [...names, "all phases"], index, again),
+      ),
       report.make(
         "p",
         { class: "quiet" },
@@ -186,7 +268,11 @@
       report.make(
         "div",
         { class: "columns" },
-        report.chart(520, "Words from each group of tiles to each other", heatOption(exchange, chosen, colours)),
+        report.chart(
+          520,
+          "Words from each group of tiles to each other",
+          heatOption(exchange, chosen, colours),
+        ),
         report.make(
           "div",
           {},

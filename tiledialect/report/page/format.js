@@ -5,7 +5,9 @@ const report = { views: [] };
 report.data = JSON.parse(document.getElementById("data").textContent);
 
 report.count = (value) =>
-  value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
+  value === null || value === undefined
+    ? "–"
+    : Math.round(value).toLocaleString("en-US");
 
 report.size = (bytes) => {
   if (bytes === null || bytes === undefined) return "–";
@@ -29,7 +31,8 @@ report.short = (value) => {
   return report.count(value);
 };
 
-report.plural = (number, word) => report.count(number) + " " + word + (number === 1 ? "" : "s");
+report.plural = (number, word) =>
+  report.count(number) + " " + word + (number === 1 ? "" : "s");
 
 // An element with properties and children; texts become text nodes.
 report.make = (tag, properties, ...children) => {

@@ -6,7 +6,9 @@
   const picker = document.getElementById("picker");
   const views = document.getElementById("views");
   const named = (item) =>
-    report.data.sweeps.length > 1 ? `${item.sweep}: ${item.fields.name}` : item.fields.name;
+    report.data.sweeps.length > 1
+      ? `${item.sweep}: ${item.fields.name}`
+      : item.fields.name;
 
   report.caseNames = () =>
     report.data.cases.map(
@@ -72,7 +74,11 @@
       report.make("h3", {}, `${named(item)}: ${item.fields.status}`),
       report.make("p", {}, item.fields.reason || "This case left no package."),
       item.fields.smallest_budget
-        ? report.make("p", {}, `The smallest budget that works: ${report.size(item.fields.smallest_budget)}.`)
+        ? report.make(
+            "p",
+            {},
+            `The smallest budget that works: ${report.size(item.fields.smallest_budget)}.`,
+          )
         : null,
     );
 
@@ -92,7 +98,9 @@
     const item = report.data.cases[state.case];
     if (!item) return panel.append("The sweep has no case.");
     picker.append(
-      report.select("Case", report.caseNames(), state.case, (index) => go(state.view, index)),
+      report.select("Case", report.caseNames(), state.case, (index) =>
+        go(state.view, index),
+      ),
     );
     if (choosing) picker.querySelector("select").focus();
     if (!item.program) return panel.append(absence(item));

@@ -3,7 +3,8 @@
 {
   const NOTHING_SHARE = "4%";
 
-  const purposes = (program) => [...new Set(program.memory.buffers.map((buffer) => buffer.purpose))].sort();
+  const purposes = (program) =>
+    [...new Set(program.memory.buffers.map((buffer) => buffer.purpose))].sort();
 
   // The rectangles of a class: [first step, end, low address, high address, buffer].
   const rectangles = (program, index) => {
@@ -24,7 +25,8 @@
     const found = [];
     let reached = 0;
     for (const [low, high] of [...used, [top, top]]) {
-      if (low - reached > total / 20) found.push({ start: reached, end: low, gap: NOTHING_SHARE });
+      if (low - reached > total / 20)
+        found.push({ start: reached, end: low, gap: NOTHING_SHARE });
       reached = Math.max(reached, high);
     }
     return found;
@@ -47,9 +49,18 @@
     return report.tip(
       `${buffer.name} (${buffer.purpose})`,
       [
-        ["size", `${report.count(buffer.bytes)} bytes (${report.kibibytes(buffer.bytes)})`],
-        ["addresses", `${report.count(buffer.address)} to ${report.count(buffer.address + buffer.bytes)}`],
-        ["alive", buffer.live.map(([first, end]) => `steps ${first} to ${end - 1}`).join(", ")],
+        [
+          "size",
+          `${report.count(buffer.bytes)} bytes (${report.kibibytes(buffer.bytes)})`,
+        ],
+        [
+          "addresses",
+          `${report.count(buffer.address)} to ${report.count(buffer.address + buffer.bytes)}`,
+        ],
+        [
+          "alive",
+          buffer.live.map(([first, end]) => `steps ${first} to ${end - 1}`).join(", "),
+        ],
         ["region", buffer.region],
         ["on", report.plural(buffer.tiles, "tile")],
         ["from", buffer.location],
@@ -64,12 +75,24 @@
       const low = api.coord([api.value(0), api.value(2)]);
       const high = api.coord([api.value(1), api.value(3)]);
       const shape = echarts.graphic.clipRectByRect(
-        { x: low[0], y: high[1], width: high[0] - low[0], height: Math.max(low[1] - high[1], 2) },
-        { x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height },
+        {
+          x: low[0],
+          y: high[1],
+          width: high[0] - low[0],
+          height: Math.max(low[1] - high[1], 2),
+        },
+        {
+          x: params.coordSys.x,
+          y: params.coordSys.y,
+          width: params.coordSys.width,
+          height: params.coordSys.height,
+        },
       );
       if (!shape) return undefined;
       const buffer = program.memory.buffers[api.value(4)];
-      const fill = buffer ? colours.series[names.indexOf(buffer.purpose) % colours.series.length] : striped;
+      const fill = buffer
+        ? colours.series[names.indexOf(buffer.purpose) % colours.series.length]
+        : striped;
       const text = buffer ? buffer.name : "support";
       const rect = {
         type: "rect",
@@ -81,7 +104,10 @@
       const letters = Math.floor((shape.width - 10) / 7);
       rect.textContent = {
         style: {
-          text: text.length > letters ? text.slice(0, Math.max(1, letters - 1)) + "…" : text,
+          text:
+            text.length > letters
+              ? text.slice(0, Math.max(1, letters - 1)) + "…"
+              : text,
           fontSize: 11,
           fill: "#000000",
           backgroundColor: "rgba(255,255,255,0.72)",
@@ -110,7 +136,9 @@
     return {
       ...report.base(colours),
       grid: { left: 84, right: 20, top: 26, bottom: 66 },
-      tooltip: report.tooltip(colours, { formatter: ({ value }) => tipOf(item, value) }),
+      tooltip: report.tooltip(colours, {
+        formatter: ({ value }) => tipOf(item, value),
+      }),
       xAxis: stepAxis(program, colours),
       yAxis: report.axis(colours, {
         type: "value",
@@ -127,7 +155,13 @@
       }),
       dataZoom: report.sliders(colours),
       series: [
-        { type: "custom", renderItem: draw(program, names, colours), encode: { x: [0, 1], y: [2, 3] }, data: rows, clip: true },
+        {
+          type: "custom",
+          renderItem: draw(program, names, colours),
+          encode: { x: [0, 1], y: [2, 3] },
+          data: rows,
+          clip: true,
+        },
       ],
     };
   };
@@ -144,7 +178,9 @@
 
   const bytesOption = (program, index, colours) => {
     const steps = program.steps.length;
-    const fullest = program.steps.map((_, step) => Math.max(...program.memory.live.map((row) => row[step])));
+    const fullest = program.steps.map((_, step) =>
+      Math.max(...program.memory.live.map((row) => row[step])),
+    );
     const line = (name, values, colour, style) => ({
       type: "line",
       name,
@@ -175,8 +211,17 @@
           );
         },
       }),
-      xAxis: stepAxis(program, colours, { name: "Step", nameLocation: "middle", nameGap: 26 }),
-      yAxis: report.axis(colours, { type: "value", name: "Bytes", min: 0, axisLabel: { color: colours.quiet, formatter: report.count } }),
+      xAxis: stepAxis(program, colours, {
+        name: "Step",
+        nameLocation: "middle",
+        nameGap: 26,
+      }),
+      yAxis: report.axis(colours, {
+        type: "value",
+        name: "Bytes",
+        min: 0,
+        axisLabel: { color: colours.quiet, formatter: report.count },
+      }),
       series: [
         level("budget", program.budget, colours.warn, "dashed"),
         level("footprint", program.footprint, colours.quiet, "dotted"),
@@ -196,10 +241,20 @@
   };
 
   const bufferTable = (item, index) => {
-    const own = item.program.memory.buffers.filter((buffer) => buffer.classes.includes(index));
+    const own = item.program.memory.buffers.filter((buffer) =>
+      buffer.classes.includes(index),
+    );
     own.sort((a, b) => a.address - b.address);
     return report.table(
-      [["Buffer", false], ["Purpose", false], ["Bytes", true], ["Address", true], ["Alive in steps", false], ["Region", false], ["From", false]],
+      [
+        ["Buffer", false],
+        ["Purpose", false],
+        ["Bytes", true],
+        ["Address", true],
+        ["Alive in steps", false],
+        ["Region", false],
+        ["From", false],
+      ],
       own.map((buffer) => [
         buffer.name,
         buffer.purpose,
@@ -227,18 +282,32 @@
       min: 0,
       max: program.tiles - 1,
       value: program.classes[index].first,
-      onchange: (event) => again(classOfTile(program, Number(event.target.value)), whole),
+      onchange: (event) =>
+        again(classOfTile(program, Number(event.target.value)), whole),
     });
-    const check = report.make("input", { type: "checkbox", checked: whole, onchange: (event) => again(index, event.target.checked) });
+    const check = report.make("input", {
+      type: "checkbox",
+      checked: whole,
+      onchange: (event) => again(index, event.target.checked),
+    });
     const peak = Math.max(...program.memory.live[index]);
     const at = program.memory.live[index].indexOf(peak);
-    const map = report.chart(500, "Memory map: addresses against steps; the table below has the same buffers", mapOption(item, index, names, colours, whole));
+    const map = report.chart(
+      500,
+      "Memory map: addresses against steps; the table below has the same buffers",
+      mapOption(item, index, names, colours, whole),
+    );
     panel.append(
       report.make("h2", {}, `Memory of ${report.className(program, index)}`),
       report.make(
         "div",
         { class: "controls" },
-        report.select("Class", program.classes.map((_, i) => report.className(program, i)), index, (chosen) => again(chosen, whole)),
+        report.select(
+          "Class",
+          program.classes.map((_, i) => report.className(program, i)),
+          index,
+          (chosen) => again(chosen, whole),
+        ),
         report.make("label", {}, "of tile ", tile),
         report.make("label", {}, check, " with empty addresses"),
       ),
@@ -250,13 +319,19 @@
       report.make(
         "div",
         { class: "legend" },
-        names.map((name, i) => report.swatch(colours.series[i % colours.series.length], name)),
+        names.map((name, i) =>
+          report.swatch(colours.series[i % colours.series.length], name),
+        ),
         report.swatch(report.stripes(colours.card, colours.hatch, 7), "support"),
       ),
       report.zoomButtons(map),
       map,
       report.make("h2", {}, "Bytes alive"),
-      report.chart(280, "Bytes alive in each step beside budget and footprint", bytesOption(program, index, colours)),
+      report.chart(
+        280,
+        "Bytes alive in each step beside budget and footprint",
+        bytesOption(program, index, colours),
+      ),
       report.make("h2", {}, "Buffers"),
       bufferTable(item, index),
     );

@@ -9,14 +9,25 @@
         "tr",
         extra || {},
         cells.map((cell, index) =>
-          report.make(kind, { class: flush(index), scope: kind === "th" ? "col" : null }, cell),
+          report.make(
+            kind,
+            { class: flush(index), scope: kind === "th" ? "col" : null },
+            cell,
+          ),
         ),
       );
     const total = options && options.total;
     const table = report.make(
       "table",
       {},
-      report.make("thead", {}, line(columns.map(([head]) => head), "th")),
+      report.make(
+        "thead",
+        {},
+        line(
+          columns.map(([head]) => head),
+          "th",
+        ),
+      ),
       report.make(
         "tbody",
         {},
@@ -25,7 +36,11 @@
       ),
     );
     const tall = options && options.tall ? " tall" : "";
-    return report.make("div", { class: "scroll" + tall, tabindex: tall ? 0 : null }, table);
+    return report.make(
+      "div",
+      { class: "scroll" + tall, tabindex: tall ? 0 : null },
+      table,
+    );
   };
 
   const section = (table) => [

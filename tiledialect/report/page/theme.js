@@ -2,7 +2,9 @@
 // Colours from the style sheet, so that charts follow the theme of the system.
 {
   const variable = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+    getComputedStyle(document.documentElement)
+      .getPropertyValue("--" + name)
+      .trim();
 
   report.colours = () => ({
     page: variable("page"),

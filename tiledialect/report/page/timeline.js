@@ -1,7 +1,11 @@
 "use strict";
 // The timeline: what each class of tiles does in each step.
 {
-  const COMPUTE = 0, EXCHANGE = 1, WAIT = 2, SOME_COMPUTE = 3, SOME_EXCHANGE = 4;
+  const COMPUTE = 0,
+    EXCHANGE = 1,
+    WAIT = 2,
+    SOME_COMPUTE = 3,
+    SOME_EXCHANGE = 4;
   const ROW_HEIGHT = 26;
 
   report.startsOf = (steps) => {
@@ -28,8 +32,16 @@
         const all = begin + (busy ? step.fixed + step.least[index] : 0);
         const some = begin + (busy ? step.fixed + busy : 0);
         const lane = index + 1;
-        if (all > begin) found.push([lane, begin, all, exchange ? EXCHANGE : COMPUTE, number]);
-        if (some > all) found.push([lane, all, some, exchange ? SOME_EXCHANGE : SOME_COMPUTE, number]);
+        if (all > begin)
+          found.push([lane, begin, all, exchange ? EXCHANGE : COMPUTE, number]);
+        if (some > all)
+          found.push([
+            lane,
+            all,
+            some,
+            exchange ? SOME_EXCHANGE : SOME_COMPUTE,
+            number,
+          ]);
         if (end > some) found.push([lane, some, end, WAIT, number]);
       });
     });
@@ -49,10 +61,14 @@
     const step = program.steps[number];
     const pairs = [
       ["from", step.location],
-      ["cycles", `${report.count(step.cycles)}, estimated ${report.count(step.estimate)} (${report.off(step.estimate, step.cycles)})`],
+      [
+        "cycles",
+        `${report.count(step.cycles)}, estimated ${report.count(step.estimate)} (${report.off(step.estimate, step.cycles)})`,
+      ],
     ];
-    if (step.fixed) pairs.push(["of them fixed cost of the phase", report.count(step.fixed)]);
-    pairs.push(["slowest tile", report.count(step.slowest_tile)]);
+    if (step.fixed)
+      pairs.push(["of them fixed cost of the phase", report.count(step.fixed)]);
+    pairs.push(["slowest tile", String(step.slowest_tile)]);
     if (lane > 0) {
       const busy = step.busy[lane - 1];
       const least = step.least[lane - 1];
@@ -78,20 +94,40 @@
     const to = api.coord([api.value(2), api.value(0)]);
     const height = api.size([0, 1])[1] * 0.72;
     const shape = echarts.graphic.clipRectByRect(
-      { x: from[0], y: from[1] - height / 2, width: Math.max(to[0] - from[0], 0.5), height },
-      { x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height },
+      {
+        x: from[0],
+        y: from[1] - height / 2,
+        width: Math.max(to[0] - from[0], 0.5),
+        height,
+      },
+      {
+        x: params.coordSys.x,
+        y: params.coordSys.y,
+        width: params.coordSys.width,
+        height: params.coordSys.height,
+      },
     );
     if (!shape) return undefined;
     const wide = shape.width > 3;
     const rect = {
       type: "rect",
       shape,
-      style: { fill: fill[api.value(3)], stroke: wide ? colours.page : null, lineWidth: wide ? 0.6 : 0 },
+      style: {
+        fill: fill[api.value(3)],
+        stroke: wide ? colours.page : null,
+        lineWidth: wide ? 0.6 : 0,
+      },
       emphasis: { style: { stroke: colours.text, lineWidth: 1.5 } },
     };
     if (api.value(0) !== 0 || shape.width < 34) return rect;
     rect.textContent = {
-      style: { text: program.steps[api.value(4)].name, fill: api.value(3) === COMPUTE ? colours.onCompute : "#000000", overflow: "truncate", width: shape.width - 6, fontSize: 11 },
+      style: {
+        text: program.steps[api.value(4)].name,
+        fill: api.value(3) === COMPUTE ? colours.onCompute : "#000000",
+        overflow: "truncate",
+        width: shape.width - 6,
+        fontSize: 11,
+      },
     };
     rect.textConfig = { position: "inside" };
     return rect;
@@ -99,7 +135,10 @@
 
   const option = (item, colours) => {
     const { program } = item;
-    const lanes = ["slowest tile of each step", ...program.classes.map((_, i) => report.className(program, i))];
+    const lanes = [
+      "slowest tile of each step",
+      ...program.classes.map((_, i) => report.className(program, i)),
+    ];
     return {
       ...report.base(colours),
       grid: { left: 170, right: 20, top: 8, bottom: 66 },
@@ -110,9 +149,20 @@
         type: "value",
         min: 0,
         max: program.cycles,
-        axisLabel: { color: colours.quiet, formatter: report.count, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+        axisLabel: {
+          color: colours.quiet,
+          formatter: report.count,
+          hideOverlap: true,
+          showMinLabel: false,
+          showMaxLabel: false,
+        },
       }),
-      yAxis: report.axis(colours, { type: "category", data: lanes, inverse: true, axisTick: { show: false } }),
+      yAxis: report.axis(colours, {
+        type: "category",
+        data: lanes,
+        inverse: true,
+        axisTick: { show: false },
+      }),
       dataZoom: report.sliders(colours),
       series: [
         {
@@ -142,21 +192,57 @@
   const stepTable = (item, zoom) => {
     const { program } = item;
     const rows = program.steps.map((step, number) => [
-      report.make("button", { type: "button", class: "step", "aria-label": `Zoom to step ${number}`, onclick: () => zoom(number) }, String(number)),
+      report.make(
+        "button",
+        {
+          type: "button",
+          class: "step",
+          "aria-label": `Zoom to step ${number}`,
+          onclick: () => zoom(number),
+        },
+        String(number),
+      ),
       step.name,
-      report.make("span", { class: "code", title: item.source[step.location] }, step.location),
+      report.make(
+        "span",
+        { class: "code", title: item.source[step.location] },
+        step.location,
+      ),
       step.kind,
       report.count(step.cycles),
       ((step.cycles / program.cycles) * 100).toFixed(1) + " %",
       report.count(step.estimate),
       report.off(step.estimate, step.cycles),
-      report.count(step.slowest_tile),
+      String(step.slowest_tile),
     ]);
     const sum = program.steps.reduce((total, step) => total + step.cycles, 0);
     return report.table(
-      [["Step", true], ["Name", false], ["From", false], ["Kind", false], ["Cycles", true], ["Share", true], ["Estimate", true], ["Off", true], ["Slowest tile", true]],
+      [
+        ["Step", true],
+        ["Name", false],
+        ["From", false],
+        ["Kind", false],
+        ["Cycles", true],
+        ["Share", true],
+        ["Estimate", true],
+        ["Off", true],
+        ["Slowest tile", true],
+      ],
       rows,
-      { tall: true, total: ["", "all steps", "", "", report.count(sum), "100 %", report.count(program.estimated_cycles), report.off(program.estimated_cycles, sum), ""] },
+      {
+        tall: true,
+        total: [
+          "",
+          "all steps",
+          "",
+          "",
+          report.count(sum),
+          "100 %",
+          report.count(program.estimated_cycles),
+          report.off(program.estimated_cycles, sum),
+          "",
+        ],
+      },
     );
   };
 
@@ -169,7 +255,11 @@
       const { program } = item;
       const starts = report.startsOf(program.steps);
       const height = 90 + ROW_HEIGHT * (program.classes.length + 1);
-      const chart = report.chart(height, "Timeline by class of tiles; the table below has the same steps", option(item, colours));
+      const chart = report.chart(
+        height,
+        "Timeline by class of tiles; the table below has the same steps",
+        option(item, colours),
+      );
       let shown = -1;
       const zoom = (number) => {
         shown = Math.max(0, Math.min(program.steps.length - 1, number));
@@ -180,7 +270,11 @@
       );
       const time = program.cycles / program.clock_ghz / 1000;
       panel.append(
-        report.make("h2", {}, `${report.count(program.cycles)} cycles in ${report.plural(program.steps.length, "step")}`),
+        report.make(
+          "h2",
+          {},
+          `${report.count(program.cycles)} cycles in ${report.plural(program.steps.length, "step")}`,
+        ),
         report.make(
           "p",
           { class: "quiet" },
