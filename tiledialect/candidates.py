@@ -45,7 +45,7 @@ IN_STEPS = (STREAM, DIRECT_STEPS, RELAY_STEPS)
 SPREAD = (RELAY, STREAM, RELAY_STEPS)
 
 # Steps in time of a matmul's depth that are tried.
-STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+STEPS = (*range(1, 13), 14, 15, 16, 17, 18, 20, 23, 24, 27, 32, 34, 36, 45, 48, 68)
 
 # Where a result rests. BLOCK: as computed. LINEAR: summed straight into linear
 # ownership. CUT + axis: the partial sums' tiles share the block, cut along that axis.

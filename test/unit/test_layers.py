@@ -39,7 +39,15 @@ LAYOUTS = {
 DATA = {"codelets", "rows", *LAYOUTS}
 """The plain data that all rungs share."""
 
-PLANNING = {"dimensions", "program", "candidates", "group_layouts", "cost", "search"}
+PLANNING = {
+    "dimensions",
+    "program",
+    "chunks",
+    "candidates",
+    "group_layouts",
+    "cost",
+    "search",
+}
 """What a program could be, what that costs, and which is best."""
 
 SEES: dict[str, set[str]] = {
@@ -67,6 +75,7 @@ SEES: dict[str, set[str]] = {
     "text": {"diagnostics", "dialects"},
     "dimensions": {"dialects"},
     "program": {"machine", "dialects", "dimensions", *DATA, *PLAIN},
+    "chunks": {"layout", "program"},
     "candidates": {"machine", "program", *DATA, *PLAIN},
     "group_layouts": {"machine", "program", "candidates", *DATA, *PLAIN},
     "constraints": {"machine", "program", "candidates", *DATA, *PLAIN},

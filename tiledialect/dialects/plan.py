@@ -65,7 +65,8 @@ class CatalogueOp(IRDLOperation):
     filter took away. `dims` are the domain's dimensions, `columns` what the table of
     grids holds, a row each. Besides a grid a candidate chooses one of the `paths` (how
     each operand comes to its block), one of the `rests` (where the result rests and in
-    what order) and one of the `steps` in time.
+    what order) and one of the `steps` in time. The whole program may run in as many
+    parts as one of `chunks` says; it is left out where that is 1 alone.
     """
 
     name = "plan.catalogue"
@@ -78,6 +79,7 @@ class CatalogueOp(IRDLOperation):
     paths = prop_def(ArrayAttr[StringAttr])
     rests = prop_def(ArrayAttr[StringAttr])
     steps = prop_def(DenseArrayBase.constr(I64))
+    chunks = opt_prop_def(DenseArrayBase.constr(I64))
     table = prop_def(DenseIntElementsAttr)
     loc_text = opt_prop_def(StringAttr)
 
@@ -93,6 +95,7 @@ class CatalogueOp(IRDLOperation):
         steps: Sequence[int],
         table: DenseIntElementsAttr,
         *,
+        chunks: Sequence[int] = (1,),
         location: str | None = None,
     ) -> None:
         super().__init__(
@@ -106,12 +109,20 @@ class CatalogueOp(IRDLOperation):
                 "paths": names_attribute(paths),
                 "rests": names_attribute(rests),
                 "steps": integers(steps),
+                "chunks": integers(chunks) if tuple(chunks) != (1,) else None,
                 "table": table,
                 "loc_text": optional_text(location),
             }
         )
 
+    @property
+    def chunk_counts(self) -> tuple[int, ...]:
+        """The numbers of chunks."""
+        return (1,) if self.chunks is None else tuple(self.chunks.get_values())
+
     def verify_(self) -> None:
+        if min(self.chunk_counts, default=0) < 1:
+            raise VerifyException("chunks are counts from 1 up, and there is one")
         if len(self.dims) != len(self.extents):
             raise VerifyException(
                 f"{len(self.dims)} dimensions have {len(self.extents)} extents"
@@ -147,6 +158,11 @@ class CatalogueOp(IRDLOperation):
         steps = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parse_count(parser, 1)
         )
+        chunks = [1]
+        if parser.parse_optional_keyword("chunks"):
+            chunks = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parse_count(parser, 1)
+            )
         parser.parse_keyword("table")
         table = parser.parse_attribute()
         if not isa(table, DenseIntElementsAttr):
@@ -161,6 +177,7 @@ class CatalogueOp(IRDLOperation):
             rests,
             steps,
             table,
+            chunks=chunks,
         )
         return finish(op, parser)
 
@@ -189,7 +206,11 @@ class CatalogueOp(IRDLOperation):
                 )
                 printer.print_string("]")
             steps = ", ".join(map(str, self.steps.get_values()))
-            printer.print_string(f"\nsteps [{steps}]\ntable ")
+            printer.print_string(f"\nsteps [{steps}]")
+            if self.chunks is not None:
+                chunks = ", ".join(map(str, self.chunk_counts))
+                printer.print_string(f"\nchunks [{chunks}]")
+            printer.print_string("\ntable ")
             printer.print_attribute(self.table)
         print_end(printer, self)
 

@@ -34,6 +34,7 @@ from tiledialect.candidates import (
     grains,
     part_choices,
 )
+from tiledialect.chunks import chunkings
 from tiledialect.diagnostics import fail
 from tiledialect.dialects.module_attributes import (
     SOURCE,
@@ -76,6 +77,7 @@ def catalogue(program: Program, group: Group, machine: Machine) -> CatalogueOp:
         choices.result_words(),
         choices.steps,
         table_attribute(grids),
+        chunks=[chunking.count for chunking in chunkings(program)],
         location=group.location,
     )
 

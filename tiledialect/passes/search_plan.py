@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tiledialect.candidates import Candidates, Choices, candidates, panel_depth
+from tiledialect.chunks import Chunking, chunking_of
 from tiledialect.constraint_text import plain
 from tiledialect.constraints import Constraints, Impossible, constrained, exact
 from tiledialect.diagnostics import Infeasible, Refused, Usage, fail
@@ -53,7 +54,6 @@ from tiledialect.program import Program, read_program
 from tiledialect.sizes import AUTO, parse_size
 
 if TYPE_CHECKING:
-    from tiledialect.search.problem import Problem
     from tiledialect.search.solve import Outcome, Plan
     from tiledialect.search.whole_curve import Curve
 
@@ -134,6 +134,35 @@ def read_candidates(
 
 
 @dataclass(frozen=True)
+class Space:
+    """What is searched: candidates of every group, and ways to run it in chunks."""
+
+    program: Program
+    machine: Machine
+    tables: list[list[Candidates]]
+    ways: list[Chunking]
+
+
+def _ways(
+    module: ModuleOp,
+    program: Program,
+    catalogues: Sequence[CatalogueOp],
+    asked: Constraints,
+) -> list[Chunking]:
+    """The numbers of chunks that the catalogues have, or the one that is asked for."""
+    listed = {op.chunk_counts for op in catalogues}
+    if len(listed) > 1:
+        fail(catalogues[-1], "the catalogues differ in their numbers of chunks")
+    counts = (1,) if asked.chunks is None else (asked.chunks,)
+    if asked.chunks is None and listed:
+        counts = listed.pop()
+    try:
+        return [chunking_of(program, count) for count in counts]
+    except ValueError as error:
+        fail(catalogues[0] if catalogues else entry_function(module), str(error))
+
+
+@dataclass(frozen=True)
 class SearchPlanPass(ModulePass):
     """Replaces the tensor operations by the best plans within `budget`."""
 
@@ -144,8 +173,7 @@ class SearchPlanPass(ModulePass):
     pareto: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        from tiledialect.search.problem import make_problem
-        from tiledialect.search.solve import search
+        from tiledialect.search.chunked import search_chunked
 
         if self.plans < 1:
             raise Usage(f"{self.name} keeps at least 1 plan, not plans={self.plans}")
@@ -161,15 +189,15 @@ class SearchPlanPass(ModulePass):
         ]
         forced = forced_plan(op, program, self.constraints)
         asked = forced.constraints
-        if asked.chunks not in (None, 1):
-            fail(entry_function(op), f"no plan runs in {asked.chunks} chunks")
         tables = _as_asked(program, machine, tables, asked, catalogues)
-        problem = make_problem(program, machine, tables)
+        space = Space(program, machine, tables, _ways(op, program, catalogues, asked))
         if automatic or self.pareto is not None:
-            budget, outcome = self._from_curve(op, problem, budget, automatic)
+            budget, outcome = self._from_curve(op, space, budget, automatic)
         else:
-            outcome = search(problem, budget, self.plans)
-        certificate = _certificate(program, problem, budget, outcome, asked)
+            outcome = search_chunked(
+                program, machine, tables, budget, self.plans, space.ways
+            )
+        certificate = _certificate(program, machine, budget, outcome, asked)
         op.attributes[BUDGET] = integer(budget)
         op.attributes[CERTIFICATE] = certificate_of(op, forced, certificate)
         if not outcome.plans:
@@ -181,30 +209,32 @@ class SearchPlanPass(ModulePass):
         set_rung(op, 3)
 
     def _from_curve(
-        self, op: ModuleOp, problem: Problem, budget: int, automatic: bool
+        self, op: ModuleOp, space: Space, budget: int, automatic: bool
     ) -> tuple[int, Outcome]:
         """The budget, which `auto` chooses, and what the whole curve says of it."""
         from tiledialect.search.whole_curve import whole_curve
 
-        most = problem.machine.max_bytes - reserve_of(op)
-        curve = whole_curve(problem, most)
+        most = space.machine.max_bytes - reserve_of(op)
+        curve = whole_curve(
+            space.program, space.machine, space.tables, most, space.ways
+        )
         if self.pareto is not None:
-            _write_curve(op, problem, curve, self.pareto)
+            _write_curve(op, space, curve, self.pareto)
         if automatic:
             budget, reason = curve.choice()
             op.attributes[BUDGET_CHOICE] = StringAttr(reason)
         return budget, curve.outcome(budget, self.plans)
 
 
-def _write_curve(op: ModuleOp, problem: Problem, curve: Curve, path: str) -> None:
+def _write_curve(op: ModuleOp, space: Space, curve: Curve, path: str) -> None:
     from tiledialect.atomic import write_atomically
     from tiledialect.curve_file import curve_text
 
     text = curve_text(
-        problem.program,
+        space.program,
         curve.plans,
         source=text_of(op, SOURCE) or "",
-        machine=problem.machine.name,
+        machine=space.machine.name,
         reserve_bytes=reserve_of(op),
         most_bytes=curve.most_bytes,
     )
@@ -267,7 +297,7 @@ def _largest(program: Program, machine: Machine, plan: Plan) -> str:
 
 def _certificate(
     program: Program,
-    problem: Problem,
+    machine: Machine,
     budget: int,
     outcome: Outcome,
     asked: Constraints,
@@ -275,7 +305,7 @@ def _certificate(
     """What the search says, and proves, of plans within the budget."""
     from tiledialect.search.certificate import certificate
 
-    said: dict[str, object] = {**certificate(program, problem, budget, outcome)}
+    said: dict[str, object] = {**certificate(program, machine, budget, outcome)}
     if not asked.are_open:  # what is said holds for plans that are as asked
         said["constraints"] = plain(program, asked)
     return certificate_attribute(said)

@@ -24,7 +24,6 @@ from tiledialect.search.parts import (
 )
 
 if TYPE_CHECKING:
-    from tiledialect.search.problem import Problem
     from tiledialect.search.solve import Outcome
 
 GAP_OF = 10_000
@@ -73,19 +72,20 @@ def gap(cycles: int, bound: int) -> int:
 
 
 def certificate(
-    program: Program, problem: Problem, budget: int, outcome: Outcome
+    program: Program, machine: Machine, budget: int, outcome: Outcome
 ) -> dict[str, Plain]:
     """The certificate of a search's outcome, as data."""
     best = outcome.plans[0] if outcome.plans else None
     cycles = None if best is None else best.cycles
-    bound = lower_bound(program, problem.machine, budget, cycles)
+    bound = lower_bound(program, machine, budget, cycles)
     found: dict[str, Plain] = {"status": _status(outcome, bound)}
     if best is not None:
         found["cycles"], found["bytes"] = best.cycles, best.footprint
     found["labels"] = outcome.labels
     if best is not None:
         found["chunks"] = int(getattr(best, "chunks", 1))
-    found["candidates"] = _priced(problem, outcome)
+    if outcome.candidates is not None:
+        found["candidates"] = outcome.candidates
     found["bound"] = bound.plain(program, cycles)
     return found
 
@@ -97,14 +97,6 @@ def _status(outcome: Outcome, bound: Bound) -> str:
         return outcome.status
     percent = -(-gap(outcome.plans[0].cycles, bound.cycles) * 100 // GAP_OF)
     return f"within {percent}%"
-
-
-def _priced(problem: Problem, outcome: Outcome) -> int:
-    """Candidates that were priced: those that the search counted, or all there are."""
-    counted = getattr(outcome, "candidates", None)
-    if isinstance(counted, int):
-        return counted
-    return sum(len(some) for stage in problem.stages for some in stage.variants)
 
 
 def lower_bound(

@@ -9,6 +9,7 @@ from group to group.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -156,11 +157,13 @@ def _stage(
             if chunking.leads(group, position, operand):
                 tiles = _chunk_tiles(program, machine, operand.value, shape)
             linear[number] = Spec.of_linear(shape, width, tiles)
-    chunks = chunking.count > 1  # nothing dies before the last one
+    # where there are three chunks, one has arguments and results whole beside it
+    chunks = chunking.count > 1
     dying = tuple(
         number
         for number in linear
-        if program.last_use(group.operands[number].value) == position and not chunks
+        if program.last_use(group.operands[number].value) == position
+        and chunking.count < 3
     )
     entries: dict[object, tuple[Candidates, Entry]] = {}
     settled = -1
@@ -174,12 +177,15 @@ def _stage(
         for some in table
     )
     consumed = {group.operands[number].value for number in dying}
-    alive = _always_alive(program) if chunks else _alive(program, position)
-    others = sum(
-        _linear_bytes(program, machine, value)
-        for value in alive
-        if value not in consumed
-    )
+    size = partial(_linear_bytes, program, machine)
+    alive = [value for value in _alive(program, position) if value not in consumed]
+    others = sum(map(size, alive))
+    if chunks:
+        inputs = sum(map(size, _read_inputs(program)))
+        results = sum(map(size, _made_outputs(program)))
+        # the first chunk has no results yet, the last no arguments that are not read
+        others = max(inputs, others + results)
+        others = inputs + results if chunking.count > 2 else others
     return Stage(group, variants, link, linear, dying, others)
 
 
@@ -244,16 +250,18 @@ def _alive(program: Program, position: int) -> list[int]:
     return alive
 
 
-def _always_alive(program: Program) -> list[int]:
-    """Values in linear ownership while chunks run: arguments that groups read, and what
-    is returned."""
-    inputs = [
+def _read_inputs(program: Program) -> list[int]:
+    """Arguments, no parameters, that groups read."""
+    return [
         index
         for index, value in enumerate(program.values)
         if value.kind == "input" and program.users(index)
     ]
-    results = [index for index in program.outputs if _made_by(program, index) >= 0]
-    return [*inputs, *results]
+
+
+def _made_outputs(program: Program) -> list[int]:
+    """Results that groups make."""
+    return [index for index in set(program.outputs) if _made_by(program, index) >= 0]
 
 
 def _chunk_tiles(

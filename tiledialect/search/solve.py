@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+
+SLACK = 0.02
+"""Plans behind the best one may take so much more."""
 
 MOST_FOR_SMALLEST = 20_000
 """Candidates up to which the smallest budget is proven and not only bounded."""
@@ -54,9 +58,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a search ended: `optimal` with the best plans in order, or `infeasible` with
+    """How a search ended: `optimal` with the best plans in order; `infeasible` with
     the smallest budget that works and its plan, or (not `is_smallest`) with one that is
-    known to work."""
+    known to work; `beaten` where no plan is better than one that is known. `candidates`
+    were priced, where that was counted."""
 
     status: str
     plans: tuple[Plan, ...]
@@ -64,22 +69,31 @@ class Outcome:
     smallest_budget: int | None = None
     smallest: Plan | None = None
     is_smallest: bool = True
+    candidates: int | None = None
 
 
 def search(
     problem: Problem,
     budget: int,
     count: int,
-    slack: float = 0.02,
+    slack: float = SLACK,
     pools: tuple[Pool, ...] | None = None,
+    known: int | None = None,
+    refuse: bool = True,
 ) -> Outcome:
     """The best plan within the budget, and behind it up to `count` - 1 that take fewer
-    bytes and at most `slack` more cycles. Searches of one problem may share `pools`."""
+    bytes and at most `slack` more cycles. Searches of one problem may share `pools`.
+    With `known` only plans of at most that many cycles, and slack, are looked for; not
+    to `refuse` leaves out what budget would work."""
     pools = pools or make_pools(problem)
     least = least_to_come(pools)
-    found = _narrow(problem, pools, Limits(budget, ENDLESS, least))[1][-1]
+    most = ENDLESS if known is None else int(known * (1 + slack))
+    found = _narrow(problem, pools, Limits(budget, most, least))[1][-1]
     if len(found):
         beat = int(found.cycles.min())
+        beat = beat if known is None else min(beat, known)
+    elif known is not None:
+        beat = known
     else:
         light = tuple(pool.best(timed=False) for pool in pools)
         bound = Limits(budget, ENDLESS, least_to_come(light), timed=False)
@@ -87,28 +101,43 @@ def search(
         if not len(found):
             found = _exact(problem, light, bound)[-1]
         if not len(found):
-            return _infeasible(problem, light)
+            space = Space(problem, light)
+            return refusal([space]) if refuse else Outcome("infeasible", (), 0)
         beat = _first_cycles(problem, pools, budget, int(found.cycles.min()))
     bound = Limits(budget, int(beat * (1 + slack)), least)
     layers = _exact(problem, pools, bound)
     last = layers[-1]
+    if not len(last):
+        return Outcome("beaten", (), 0)
     order = np.lexsort([np.arange(len(last)), last.rows, last.transient, last.cycles])
     plans = tuple(_plan(problem, pools, layers, int(i)) for i in order[:count])
     return Outcome("optimal", plans, sum(map(len, layers[1:])))
 
 
-def _infeasible(problem: Problem, light: tuple[Pool, ...]) -> Outcome:
+@dataclass(frozen=True)
+class Space:
+    """A problem, and its candidates less those that take no fewer bytes than others."""
+
+    problem: Problem
+    pools: tuple[Pool, ...]
+
+
+def refusal(spaces: Sequence[Space]) -> Outcome:
     """No plan fits; the least budget that does is sought where that is quick, else one
-    that is known to do."""
-    exact = sum(map(len, light)) <= MOST_FOR_SMALLEST
-    plan = _smallest(problem, light) if exact else _small(problem, light)
+    that is known to do. Spaces are the chunkings of one program."""
+    exact = sum(len(pool) for s in spaces for pool in s.pools) <= MOST_FOR_SMALLEST
+    plan: Plan | None = None
+    for space in spaces:
+        most = space.problem.machine.max_bytes if plan is None else plan.footprint - 1
+        find = _smallest if exact else _small
+        plan = find(space.problem, space.pools, most) or plan
     known = None if plan is None else plan.footprint
     return Outcome("infeasible", (), 0, known, plan, is_smallest=exact)
 
 
-def _small(problem: Problem, light: tuple[Pool, ...]) -> Plan | None:
-    """The smallest plan that narrow passes find."""
-    least, most = least_to_come(light), problem.machine.max_bytes
+def _small(problem: Problem, light: tuple[Pool, ...], most: int) -> Plan | None:
+    """The smallest plan of at most so many bytes that narrow passes find."""
+    least = least_to_come(light)
     plan: Plan | None = None
     while True:
         bound = Limits(most, ENDLESS, least, timed=False)
@@ -118,10 +147,10 @@ def _small(problem: Problem, light: tuple[Pool, ...]) -> Plan | None:
         plan, most = better, better.footprint - 1
 
 
-def _smallest(problem: Problem, light: tuple[Pool, ...]) -> Plan | None:
-    """The smallest plan there is."""
-    known = _small(problem, light)
-    most = problem.machine.max_bytes if known is None else known.footprint
+def _smallest(problem: Problem, light: tuple[Pool, ...], most: int) -> Plan | None:
+    """The smallest plan of at most so many bytes."""
+    known = _small(problem, light, most)
+    most = most if known is None else known.footprint
     bound = Limits(most, ENDLESS, least_to_come(light), timed=False)
     return _least_plan(problem, light, _exact(problem, light, bound))
 
@@ -197,7 +226,7 @@ def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     """The least budget that some plan fits, and that plan; None where the machine's
     whole memory is not enough."""
     light = tuple(pool.best(timed=False) for pool in make_pools(problem))
-    plan = _smallest(problem, light)
+    plan = _smallest(problem, light, problem.machine.max_bytes)
     return (None, None) if plan is None else (plan.footprint, plan)
 
 

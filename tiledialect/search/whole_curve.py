@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tiledialect.chunks import Chunking
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.search.chunked import Tables, chunk_tables
 from tiledialect.search.curve import curve, knee
 from tiledialect.search.pools import make_pools
-from tiledialect.search.problem import Problem
+from tiledialect.search.problem import make_problem
 from tiledialect.search.solve import Outcome, Plan
 
 SLACK = 0.02
@@ -19,6 +24,7 @@ class Curve:
 
     most_bytes: int
     plans: tuple[Plan, ...]
+    candidates: int
 
     def outcome(self, budget: int, count: int) -> Outcome:
         """What a search within a budget comes to: the best plan, and behind it up to
@@ -28,10 +34,13 @@ class Curve:
         if not within:
             smallest = self.plans[0] if self.plans else None
             known = None if smallest is None else smallest.footprint
-            return Outcome("infeasible", (), labels, known, smallest)
+            return Outcome(
+                "infeasible", (), labels, known, smallest, candidates=self.candidates
+            )
         most = int(within[-1].cycles * (1 + SLACK))
         near = [plan for plan in reversed(within) if plan.cycles <= most]
-        return Outcome("optimal", tuple(near[:count]), labels)
+        plans = tuple(near[:count])
+        return Outcome("optimal", plans, labels, candidates=self.candidates)
 
     def choice(self) -> tuple[int, str]:
         """The budget that the knee asks for, and why it is that one."""
@@ -55,6 +64,20 @@ def _said(plan: Plan) -> str:
     return f"{plan.footprint} bytes ({plan.cycles} cycles)"
 
 
-def whole_curve(problem: Problem, most_bytes: int) -> Curve:
-    """The curve of a priced problem."""
-    return Curve(most_bytes, curve(problem, make_pools(problem), most_bytes))
+def whole_curve(
+    program: Program,
+    machine: Machine,
+    tables: Tables,
+    most_bytes: int,
+    ways: Sequence[Chunking],
+) -> Curve:
+    """The curve of a program over all ways to run it in chunks."""
+    plans: tuple[Plan, ...] = ()
+    candidates = 0
+    for chunking in ways:
+        some = chunk_tables(program, machine, tables, chunking)
+        if all(some):
+            candidates += sum(len(one) for table in some for one in table)
+            problem = make_problem(program, machine, some, chunking)
+            plans = curve(problem, make_pools(problem), most_bytes, plans)
+    return Curve(most_bytes, plans, candidates)
