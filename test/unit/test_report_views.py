@@ -234,6 +234,34 @@ def test_steps_that_differ_in_their_window_are_one_row() -> None:
     assert group["rows"][1]["where"] == "4 blocks, a window at a time"
 
 
+CHUNKS = """
+module attributes {tile.machine = "mini16", tile.rung = 3 : i64} {
+  func.func @f(%x: tensor<32xf16>) -> tensor<32xf16> {
+    %a = plan.compute map (m) grid <[32 / 4 step 1] bytes 1 range [0 from 0 for 4]>
+      (%x [m] : tensor<32xf16>) -> [m] for "g" {stages = []} estimate 5
+      : tensor<32xf16> layout <[32 / 4 step 1] bytes 2 range [0 from 0 for 4]>
+    %b = plan.compute reduce (m) grid <[32 / 4 step 1] bytes 1 range [0 from 0 for 4]>
+      (%a [m] : tensor<32xf16>) -> [m] for "g" {function = "sum"} estimate 7
+      : tensor<32xf16> layout <[32 / 4 step 1] bytes 2 range [0 from 0 for 4]>
+    %c = plan.compute reduce (m) grid <[32 / 4 step 1] bytes 1 range [0 from 4 for 4]>
+      (%a [m] : tensor<32xf16>) -> [m] for "g" {function = "sum"} estimate 8
+      : tensor<32xf16> layout <[32 / 4 step 1] bytes 2 range [0 from 4 for 4]>
+    func.return %c : tensor<32xf16>
+  }
+}
+"""
+
+
+def test_chunks_are_counted_apart_from_steps_in_time() -> None:
+    (group,) = plan_groups(parse_plan(CHUNKS, "chunks.mlir"))
+    assert (group["chunks"], group["steps"], group["tiles"]) == (2, 1, 4)
+    assert [(row["count"], row["compute"]) for row in group["rows"]] == [
+        (1, 5),
+        (2, 15),
+    ]
+    assert group["rows"][1]["where"] == "4 blocks, a chunk at a time"
+
+
 def test_locations_lead_to_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "input.mlir"
     path.write_text("one\n  two\n")

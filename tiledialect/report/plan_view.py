@@ -1,7 +1,8 @@
 """The plan: of every group of operations its grid, where operands lie, what moves.
 
-Read from the operations of rung 3. Steps of one kind that differ in their window only,
-as those of a depth that comes in steps, are one row with a count.
+Read from the operations of rung 3. Steps of one kind that differ in their window or
+their range only, as those of a depth that comes in steps, or of chunks that run one by
+one, are one row with a count.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute, Operation
 
-    from tiledialect.layout import Layout
+    from tiledialect.layout import Layout, Window
 
     PlanStep = LoadOp | RelayoutOp | ComputeOp | ReduceOp
 
@@ -54,6 +55,7 @@ class PlanGroup(TypedDict):
     location: str
     grid: str
     tiles: int
+    chunks: int
     steps: int
     rows: list[PlanRow]
 
@@ -62,6 +64,7 @@ def plan_groups(module: ModuleOp) -> list[PlanGroup]:
     """The groups of a module at rung 3, in order. Of several plans the first."""
     groups: dict[str, PlanGroup] = {}
     rows: dict[tuple[str, ...], PlanRow] = {}
+    chunks: dict[str, set[tuple[Window, ...]]] = {}
     for op in _steps(module):
         name = op.group.data
         group = groups.setdefault(name, _new_group(name, op))
@@ -76,7 +79,10 @@ def plan_groups(module: ModuleOp) -> list[PlanGroup]:
         if isinstance(op, ComputeOp) and op.family.data != "map":
             group["grid"] = grid_text(op)
             group["tiles"] = parts(op.grid.data)
-            group["steps"] = rows[key]["count"]
+            seen = chunks.setdefault(name, set())
+            seen.add(op.grid.data.ranges)
+            group["chunks"] = len(seen)
+            group["steps"] = -(-rows[key]["count"] // len(seen))
     return list(groups.values())
 
 
@@ -103,6 +109,7 @@ def _new_group(name: str, op: PlanStep) -> PlanGroup:
         "location": place,
         "grid": "",
         "tiles": 0,
+        "chunks": 1,
         "steps": 1,
         "rows": [],
     }
@@ -110,7 +117,7 @@ def _new_group(name: str, op: PlanStep) -> PlanGroup:
 
 def _row(op: PlanStep) -> PlanRow:
     layout = op.layout.data
-    whole = replace(layout, windows=())
+    whole = replace(layout, windows=(), ranges=())
     source = op.operands[0].name_hint or "value"
     return {
         "kind": SHOWN[type(op)],
@@ -140,6 +147,7 @@ def _what(op: PlanStep, source: str) -> str:
             words = [f"{source} moved{slot}"]
             words += ["with the move before"] * (op.joined is not None)
             words += ["padding filled with zeros"] * (op.zeroed is not None)
+            words += ["beside the chunks before"] * (op.into is not None)
             return ", ".join(words)
 
 
@@ -183,6 +191,8 @@ def where_text(layout: Layout) -> str:
         words.append(f"partial over {layout.partial.count} tiles")
     if layout.order != type(layout).row_major(len(layout.shape)):
         words.append("in panels")
+    if layout.ranges:
+        words.append("a chunk at a time")
     if layout.windows:
         words.append("a window at a time")
     return ", ".join(words)

@@ -188,7 +188,7 @@
         report.make(
           "p",
           { class: "quiet" },
-          "Full marks are simulated, hollow ones estimated; small ones are all plans that some budget asks for, by estimate, where `tile-report --curves` looked for them. A cross below is a budget without a plan.",
+          "Full marks are simulated, hollow ones estimated; small ones are all plans that some budget asks for, by estimate, where tile-report --curves looked for them. A cross below is a budget without a plan.",
         ),
         report.chart(
           460,

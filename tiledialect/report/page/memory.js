@@ -135,7 +135,7 @@
     const rows = rectangles(program, index);
     return {
       ...report.base(colours),
-      grid: { left: 84, right: 20, top: 26, bottom: 66 },
+      grid: { left: 84, right: 20, top: 34, bottom: 66 },
       tooltip: report.tooltip(colours, {
         formatter: ({ value }) => tipOf(item, value),
       }),
@@ -225,7 +225,7 @@
       series: [
         level("budget", program.budget, colours.warn, "dashed"),
         level("footprint", program.footprint, colours.quiet, "dotted"),
-        line("fullest tile", fullest, colours.compute, { width: 2 }),
+        line("fullest tile", fullest, colours.compute, { width: 4 }),
         line("this class", program.memory.live[index], colours.exchange, { width: 2 }),
       ],
     };

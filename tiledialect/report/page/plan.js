@@ -81,6 +81,7 @@
     const words = [];
     if (group.grid)
       words.push(`Grid ${group.grid}: ${report.plural(group.tiles, "tile")}`);
+    if (group.chunks > 1) words.push(`in ${group.chunks} chunks`);
     if (group.steps > 1) words.push(`in ${group.steps} steps in time`);
     return report.make(
       "section",
