@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tiledialect.runtime.memory import placed_bytes
 
+if TYPE_CHECKING:
     from tiledialect.report.tile_classes import TileClasses
     from tiledialect.runtime.package import Buffer, Package
 
@@ -42,21 +42,17 @@ class MemoryData(TypedDict):
 
 def memory_data(package: Package, classes: TileClasses) -> MemoryData:
     """The memory map of a program by class of tiles."""
-    held = [_classes_with(buffer, classes) for buffer in package.buffers]
-    support = package.support.bytes
-    live: list[list[int]] = []
-    ever: list[int] = []
-    for number in range(len(classes)):
-        own = [b for b, has in zip(package.buffers, held, strict=True) if number in has]
-        ever.append(support + covered(own))
-        live.append(
-            [
-                support + covered(b for b in own if lives(b, step))
-                for step in range(len(package.steps))
-            ]
-        )
-    buffers = [_buffer(b, has) for b, has in zip(package.buffers, held, strict=True)]
-    return {"buffers": buffers, "live": live, "ever": ever}
+    tiles, support = len(classes.of_tile), package.support.bytes
+    ever = placed_bytes(package.buffers, tiles)[classes.first] + support
+    live = np.zeros((len(classes), len(package.steps)), dtype=np.int64)
+    for step in range(len(package.steps)):
+        now = [buffer for buffer in package.buffers if lives(buffer, step)]
+        live[:, step] = placed_bytes(now, tiles)[classes.first] + support
+    return {
+        "buffers": [_buffer(b, _classes_with(b, classes)) for b in package.buffers],
+        "live": live.tolist(),
+        "ever": ever.tolist(),
+    }
 
 
 def _classes_with(buffer: Buffer, classes: TileClasses) -> list[int]:
@@ -81,12 +77,3 @@ def _buffer(buffer: Buffer, classes: list[int]) -> BufferData:
 def lives(buffer: Buffer, step: int) -> bool:
     """Whether a buffer is alive in a step."""
     return any(first <= step < end for first, end in buffer.live)
-
-
-def covered(buffers: Iterable[Buffer]) -> int:
-    """Distinct addresses that buffers of one tile occupy."""
-    total, reached = 0, 0
-    for begin, end in sorted((b.address, b.address + b.bytes) for b in buffers):
-        total += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
