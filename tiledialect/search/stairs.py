@@ -146,15 +146,15 @@ def points_of(table: Pool | Labels, *, timed: bool) -> Points:
 
 
 def sides(
-    pools: Sequence[Pool], *, timed: bool
+    stages: Sequence[Points], most: int | None = None
 ) -> tuple[tuple[Points, ...], tuple[Points, ...]]:
     """For each position the points of all stages before it, and of it and those behind
-    it; both have an entry for the end."""
-    own = [points_of(pool, timed=timed).front() for pool in pools]
+    it; both have an entry for the end. At most so many each."""
+    most = POINTS if most is None else most
+    own = [points.front() if most > 1 else points.coarse(1) for points in stages]
 
     def beside(done: Points, more: Points) -> Points:
-        both = done.with_each(more.coarse(POINTS)).front()
-        return both.coarse(POINTS)
+        return done.with_each(more.coarse(most)).front().coarse(most)
 
     before = tuple(accumulate(own, beside, initial=NOTHING))
     behind = tuple(accumulate(reversed(own), beside, initial=NOTHING))[::-1]
@@ -186,14 +186,32 @@ def _reaches(problem: Problem, stairs: Stairs, rows: Points, others: Points) -> 
     return admitted.max(axis=1)
 
 
+def reach(
+    problem: Problem, stages: Sequence[Points], stairs: Stairs
+) -> tuple[Ints, ...]:
+    """The rows of each stage, ascending, that may be of a plan on or below the
+    stairs."""
+    rows = tuple(np.arange(len(points), dtype=np.int64) for points in stages)
+    for most in (1, None):  # fronts are only made of what the least costs leave
+        left = [points.take(row) for points, row in zip(stages, rows, strict=True)]
+        before, behind = sides(left, most)
+        rows = tuple(
+            row[_around(problem, stairs, points, before[at], behind[at + 1])]
+            for at, (points, row) in enumerate(zip(left, rows, strict=True))
+        )
+    return rows
+
+
+def _around(
+    problem: Problem, stairs: Stairs, rows: Points, before: Points, behind: Points
+) -> Ints:
+    others = before.with_each(behind).front().coarse(POINTS)
+    return reaching(problem, stairs, rows, others)
+
+
 def within_reach(
     problem: Problem, pools: Sequence[Pool], stairs: Stairs, *, timed: bool
 ) -> tuple[Pool, ...]:
     """Candidates of each stage that may be of a plan on or below the stairs."""
-    before, behind = sides(pools, timed=timed)
-    found: list[Pool] = []
-    for position, pool in enumerate(pools):
-        around = before[position].with_each(behind[position + 1]).front()
-        rows = points_of(pool, timed=timed)
-        found.append(pool.take(reaching(problem, stairs, rows, around.coarse(POINTS))))
-    return tuple(found)
+    rows = reach(problem, [points_of(pool, timed=timed) for pool in pools], stairs)
+    return tuple(pool.take(row) for pool, row in zip(pools, rows, strict=True))

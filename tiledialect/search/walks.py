@@ -89,7 +89,7 @@ def _walk(
     """The labels of every stage, or the `most` promising ones."""
     least = least_to_come(pools)
     bound = StairsLimits(stairs.most, ENDLESS, least, timed, stairs=stairs)
-    behind = sides(pools, timed=timed)[1]
+    behind = sides([points_of(pool, timed=timed) for pool in pools])[1]
     layers = [start()]
     for position in range(problem.count):
         labels = extend(problem, pools, position, layers[-1], bound)
