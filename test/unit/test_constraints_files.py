@@ -230,3 +230,24 @@ def test_the_pass_takes_a_file_as_an_option(driver: Driver) -> None:
     run = driver.run_text(TINY, "-p", passes)
     assert run.code == 0
     assert "constraints = {h = {grid = {m = 4 : i64}}}" in run.out
+
+
+@pytest.mark.usefixtures("deep_recursion")
+def test_chunks_are_asked_of_the_program(driver: Driver) -> None:
+    """In a file or of the function; such a plan is replayed as well."""
+    (driver.folder / "asked.json").write_text('{"chunks": 2}')
+    package = compiled(
+        driver, BUDGET, "--constraints=asked.json", "--write-plan=plan.json"
+    )
+    assert checked(package).passed
+    assert json.loads((driver.folder / "plan.json").read_text())["chunks"] == 2
+    assert compiled(driver, BUDGET, "--constraints=plan.json") == package
+    text = TINY.replace("-> !y {", "-> !y attributes {tile.plan = {chunks = 2}} {")
+    run = driver.run_text(text, BUDGET, "--stop-after=select-plan")
+    assert "tile.choices = {chunks = 2 : i64" in run.out
+    (driver.folder / "asked.json").write_text('{"chunks": 9}')
+    refused = driver.run_text(TINY, BUDGET, "--constraints=asked.json")
+    assert (refused.code, refused.error) == (
+        1,
+        "in.mlir:13:10: error: the program cannot be run in 9 chunks",
+    )

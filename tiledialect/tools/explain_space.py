@@ -134,11 +134,15 @@ class Space:
             tables = self.as_asked(more)
         except Impossible as error:
             fail(self.catalogues[error.position], str(error))
-        counts = [c.chunks for c in (self.asked, more) if c is not None and c.chunks]
-        ways = None if not counts else [self.chunking(count) for count in counts[:1]]
-        return search_chunked(
-            self.program, self.machine, tables, budget, 1, ways
-        ).outcome
+        ways = [self.chunking(count) for count in self._chunk_counts(more)]
+        return search_chunked(self.program, self.machine, tables, budget, 1, ways)
+
+    def _chunk_counts(self, more: Constraints | None) -> tuple[int, ...]:
+        """The numbers of chunks to try: what is asked, or what the catalogues list."""
+        for asked in (self.asked, more):
+            if asked is not None and asked.chunks is not None:
+                return (asked.chunks,)
+        return self.catalogues[0].chunk_counts if self.catalogues else (1,)
 
     def chunking(self, count: int) -> Chunking:
         """The way to run the program in so many chunks. Raises Refused."""
