@@ -255,7 +255,7 @@ def _operand_cost(
         window = ceil_div(ceil_div(blocks[DEPTH], panel), steps) * panel
         extents = list(block.blocks)
         extents[operand.axes.index(DEPTH)] = np.minimum(window, blocks[DEPTH])
-        comes = block.with_(blocks=tuple(extents), outer=block.blocks)
+        comes = block.with_(blocks=tuple(extents), outer=block.blocks, windowed=True)
     before = table.variant.paths[:position]
     return OperandCost(
         path=path,

@@ -56,13 +56,36 @@ def counts(source: Spec, destination: Spec) -> Counts:
     elif destination.linear:
         out, into = _with_linear(source, destination)
     else:
+        source, most = _in_windows(source, destination)
         into, out = _between_blocks(source, destination)
+        sent = np.minimum(source.tile_elements, most)
+        received = destination.tile_elements * destination.element_bytes
+        return Counts(received, sent * source.element_bytes, into, out)
     return Counts(
         destination.tile_elements * destination.element_bytes,
         source.tile_elements * source.element_bytes,
         into,
         out,
     )
+
+
+def _in_windows(source: Spec, destination: Spec) -> tuple[Spec, Ints]:
+    """What a source has in the windows of a step, and elements that a tile sends of it
+    at most: of a spread block no more than a window, of a block the parts that lie in
+    the windows of the blocks that it meets."""
+    outer = destination.outer
+    if outer is None or not destination.windowed:
+        return source, source.tile_elements
+    if source.spread is not None:
+        return source, destination.block_bytes // destination.element_bytes
+    axis = destination.order[-1].axis
+    window, block = destination.blocks[axis], np.maximum(outer[axis], 1)
+    held = source.blocks[axis]
+    met = segments(held, block, source.shape[axis])
+    blocks = list(source.blocks)
+    blocks[axis] = np.where(window < outer[axis], np.minimum(held, met * window), held)
+    some = source.with_(blocks=tuple(blocks))
+    return some, some.tile_elements
 
 
 def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:

@@ -39,6 +39,7 @@ class Spec:
     outer    for each axis the blocks that were cut again into these; None: none were
     spread   tiles that share each block's bytes in runs; None: none do
     linear   tiles of linear ownership; 0: not linear (then blocks are the shape)
+    windowed of each outer block one inner one is held, the others come in other steps
     """
 
     shape: tuple[int, ...]
@@ -49,6 +50,7 @@ class Spec:
     spread: Ints | None = None
     spread_bytes: int = SPREAD_BYTES
     linear: int = 0
+    windowed: bool = False
 
     @staticmethod
     def of_linear(shape: tuple[int, ...], element_bytes: int, tiles: int) -> Spec:
