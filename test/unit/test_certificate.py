@@ -23,8 +23,9 @@ from tiledialect.dialects.module_attributes import plain_value
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 from tiledialect.search.certificate import certificate, gap, lower_bound
+from tiledialect.search.chunked import search_chunked
 from tiledialect.search.problem import make_problem
-from tiledialect.search.solve import search, smallest_budget
+from tiledialect.search.solve import smallest_budget
 
 Certificate = dict[str, Any]
 SEEDS = 24
@@ -69,8 +70,8 @@ def certified(seed: int) -> tuple[Certified, ...]:
     budgets = (support + 32, least, least + 512, machine.max_bytes)
     found: list[Certified] = []
     for budget in budgets:
-        outcome = search(problem, budget, 1)
-        said: Certificate = {**certificate(program, problem, budget, outcome)}
+        outcome = search_chunked(program, machine, chosen, budget, 1)
+        said: Certificate = {**certificate(program, machine, budget, outcome)}
         found.append(Certified(module, program, machine, budget, said))
     return tuple(found)
 
