@@ -29,6 +29,7 @@ PLAIN: dict[str, Any] = {
     "output_rms": 0.25,
     "stage_seconds": {"search-plan": 2.5, "place-memory": 0.5},
     "build_seconds": 4.0,
+    "build_cpu_seconds": 3.5,
     "simulate_seconds": 8.0,
     "peak_memory_bytes": 300000000,
     "certificate": {"status": "optimal", "cycles": 101000},

@@ -128,16 +128,10 @@ def test_the_other_tables_hold_every_case_that_has_their_figure(
     )
     times = times_table(sweep)
     assert times.columns[1:3] == ("search-plan", "place-memory")
-    assert times.rows[0][1:] == (
-        "2.50",
-        "0.50",
-        "2.50",
-        "3.00",
-        "4.00",
-        "8.00",
-        "300 MB",
-    )
-    assert times.rows[3][1:] == ("1.50", "-", "1.50", "1.50", "4.00", "-", "300 MB")
+    assert times.rows[0][1:4] == ("2.50", "0.50", "2.50")
+    assert times.rows[0][4:] == ("3.00", "4.00", "3.50", "8.00", "300 MB")
+    assert times.rows[3][1:4] == ("1.50", "-", "1.50")
+    assert times.rows[3][4:] == ("1.50", "4.00", "3.50", "-", "300 MB")
     assert [row[3] for row in failures_table(sweep).rows] == ["proven", "not proven"]
     assert failures_table(sweep).rows[0][2] == "72,779"
 

@@ -40,6 +40,7 @@ COLUMNS = (
     "rms_error",
     "output_rms",
     "build_seconds",
+    "build_cpu_seconds",
     "simulate_seconds",
     "peak_memory_bytes",
 )

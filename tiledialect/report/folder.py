@@ -55,6 +55,7 @@ class Case:
     output_rms: float | None
     stage_seconds: Mapping[str, float]
     build_seconds: float | None
+    build_cpu_seconds: float | None
     simulate_seconds: float | None
     peak_memory_bytes: int | None
     certificate: Fields | None
@@ -144,6 +145,7 @@ def read_case(folder: Path) -> Case:
         output_rms=read.number("output_rms"),
         stage_seconds=read.numbers("stage_seconds"),
         build_seconds=read.number("build_seconds"),
+        build_cpu_seconds=read.number("build_cpu_seconds"),
         simulate_seconds=read.number("simulate_seconds"),
         peak_memory_bytes=read.whole("peak_memory_bytes"),
         certificate=certificate if isinstance(certificate, dict) else None,

@@ -244,6 +244,7 @@ def times_table(sweep: Sweep) -> Table:
             seconds(plan_seconds(case)),
             seconds(passes_seconds(case)),
             seconds(case.build_seconds),
+            seconds(case.build_cpu_seconds),
             seconds(case.simulate_seconds),
             NOTHING if memory is None else f"{memory / 1e6:,.0f} MB",
         )
@@ -257,6 +258,7 @@ def times_table(sweep: Sweep) -> Table:
         "planning",
         "all passes",
         "building",
+        "of CPU",
         "simulating",
         "Peak memory",
     )
