@@ -25,7 +25,7 @@ PLANNED, STEPPED = 3, 4
 
 NEAR = 20
 """Where operands come in steps or results in chunks, steps are estimated one by one:
-their sum may be another than the plan's by 1 part in so many."""
+their sum may be more than the plan's, and less by 1 part in so many."""
 
 
 def check_figures(
@@ -102,7 +102,7 @@ def _nearness(block: Block) -> int:
 
 
 def _are_near(value: int, other: int, nearness: int) -> bool:
-    return abs(value - other) * nearness <= other if nearness else value == other
+    return (other - value) * nearness <= other if nearness else value == other
 
 
 def _plan_cycles(block: Block) -> int:
