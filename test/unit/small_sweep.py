@@ -20,7 +20,7 @@ CASES = tuple(f"b1-fp8-{budget}" for budget in BUDGETS)
 
 def make_small_sweep(folder: Path) -> Path:
     """Sweep the tutorial's MLP on mini16 into a folder that is not there yet."""
-    code = main([*WORDS, "-o", str(folder)])
+    code = main([*WORDS, "--jobs=2", "-o", str(folder)])
     assert code == 0, f"tile-sweep ended with {code}"
     return folder
 
