@@ -1,5 +1,5 @@
 // RUN: tile-opt %s --split-input-file -p 'search-plan{budget=max plans=1}' | filecheck %s
-// RUN: tile-opt %s --split-input-file --verify-diagnostics -p 'search-plan{budget=8KiB}' | filecheck %s --check-prefix=EIGHT
+// RUN: tile-opt %s --split-input-file --verify-diagnostics -p 'search-plan{budget=8000}' | filecheck %s --check-prefix=EIGHT
 // RUN: tile-opt %s --split-input-file -p search-plan | filecheck %s --check-prefix=DEFAULT
 
 // A product of 16x64 by 64x64 on 4 tiles that share the columns of w. With all of a tile
@@ -24,10 +24,10 @@
 // CHECK-NEXT: func.return %0
 // CHECK-NOT: plan.catalogue
 
-// With 8192 bytes that plan is too large: 2 tiles share the depth, so each gets half of x,
+// With 8000 bytes that plan is too large: 2 tiles share the depth, so each gets half of x,
 // and partial sums are added.
 // EIGHT-LABEL: @roomy
-// EIGHT-SAME: tile.budget = 8192 : i64, tile.certificate = {status = "optimal", cycles = [[CYCLES:[0-9]+]] : i64
+// EIGHT-SAME: tile.budget = 8000 : i64, tile.certificate = {status = "optimal", cycles = [[CYCLES:[0-9]+]] : i64
 // EIGHT: plan.alternatives : (tensor<16x64xf16>) plan [[CYCLES]] cycles [[BYTES:[0-9]+]] bytes {
 // EIGHT: layout <[1, 16, 64 / 2 step 1 grain 8] bytes 2 order [0, 2, 1, 2:8] replicas [2 step 2]>
 // EIGHT: layout <[1, 16, 64 / 2 step 2 grain 8] bytes 2 order [0, 2, 1, 2:8] partial 2 step 1>
@@ -55,7 +55,7 @@ module @roomy attributes {tile.machine = {base = "mini4", memory = {default_budg
 // The same with 7000 bytes to a tile, as the rest is reserved: x is spread over the tiles
 // in panels and gathered in 4 steps into one buffer, while the sums grow in place.
 // A budget in numbers has to leave the reserve alone.
-// EIGHT: error: budget 8192 and reserve 9256 bytes are together more than the 16256 bytes that a tile of mini4 can use
+// EIGHT: error: budget 8000 and reserve 9256 bytes are together more than the 16256 bytes that a tile of mini4 can use
 // CHECK-LABEL: @in_steps
 // CHECK-SAME: tile.budget = 7000 : i64
 // CHECK: %x_2 = plan.relayout %x_1 for "h"
