@@ -23,7 +23,7 @@ def show_plan() -> None:
 
 def compare_budgets() -> None:
     """Compile for some budgets, simulate, compare with the reference."""
-    for budget in ("8KiB", "5632", "4200"):
+    for budget in ("8KiB", "4200"):
         try:
             package = tiledialect.compile(PROGRAM, plan_budget=budget)
         except tiledialect.Infeasible as error:
