@@ -59,6 +59,12 @@ def test_cycles_that_never_rise_are_said_so(tmp_path: Path) -> None:
     assert cycles_table(family, found).notes == ("Cycles never rise with memory.",)
 
 
+def test_a_single_budget_says_nothing_of_memory(tmp_path: Path) -> None:
+    sweep = read_sweep(write_sweep(tmp_path, {"a": {}, "b": {"batch": 2}}), "s")
+    ((family, found),) = families(sweep).items()
+    assert cycles_table(family, found).notes == ()
+
+
 @pytest.mark.parametrize(
     ("own", "text"),
     [

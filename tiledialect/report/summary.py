@@ -108,15 +108,16 @@ def _findings(cases: Sequence[Case]) -> Iterable[str]:
         for case in cases
         if case.cycles is not None and case.budget_bytes is not None
     ]
-    rises = False
+    rises = compared = False
     for batch in dict.fromkeys(row[0] for row in worked):
         own = sorted((row for row in worked if row[0] == batch), key=lambda row: row[1])
         for less, more in itertools.pairwise(own):
+            compared = True
             if more[2] > less[2]:
                 rises = True
                 gain = percent(more[2], less[2])
                 yield f"More memory is slower: {more[3]} takes {gain} over {less[3]}."
-    if not rises and len(worked) > 1:
+    if compared and not rises:
         yield "Cycles never rise with memory."
 
 
