@@ -39,6 +39,12 @@ MINIMALLOC_SECONDS = 45.8
 """minimalloc's C++ on all of A to K on a machine of two cores, as published with the
 targets; not measured here."""
 
+PROGRAM_RATIO = 1.01
+"""Of our programs, support included; a placement that is proven least may have more."""
+
+ESTIMATE_RATIO = 1.03
+"""What the planner foretells, over what is placed."""
+
 PEAKS = {"C": 1.0089, "D": 1.0634, "J": 1.0601}
 LARGE = {
     "somas_tensors/resnet50": (1.005, 5.0),
@@ -212,16 +218,23 @@ def _program(cell: Cell, path: Path) -> Row:
         refuted = cell.may_be_refuted and ended.code == 3
         status = "infeasible" if refuted else "failed"
         return Row(
-            f"program {cell.name}", status, 0, None, 1.01, seconds, seconds, 1.0,
+            f"program {cell.name}", status, 0, None, PROGRAM_RATIO, seconds, seconds, 1.0,
             None, 0, refuted, ended.reason[:60],
         )  # fmt: skip
     numbers = dict(re.findall(r"(\w+) (\d+)", found[2]))
-    ratio = int(numbers["footprint"]) / int(numbers["live_peak"])
+    footprint, live = int(numbers["footprint"]), int(numbers["live_peak"])
+    ratio, least = footprint / live, found[1] == "minimal"
     buffers = len(re.findall(r"= memory\.buffer", ended.output))
-    holds = round(ratio, 4) <= 1.01 and seconds <= 1.0
+    foretold = re.search(r"tile\.certificate = \{[^}]*?\bbytes = (\d+)", ended.output)
+    over = int(foretold[1]) / footprint if foretold else 0.0
+    remark = f"footprint {footprint}, estimate {over:.4f} of it"
+    if least and footprint > live:
+        remark += "; proven: rules leave no smaller one"
+    low = round(ratio, 4) <= PROGRAM_RATIO or least
+    holds = low and seconds <= 1.0 and 1.0 <= over <= ESTIMATE_RATIO
     return Row(
-        f"program {cell.name}", found[1], buffers, ratio, 1.01, seconds, seconds, 1.0,
-        None, 0, holds, f"footprint {numbers['footprint']}",
+        f"program {cell.name}", found[1], buffers, ratio, PROGRAM_RATIO, seconds,
+        seconds, 1.0, None, 0, holds, remark,
     )  # fmt: skip
 
 

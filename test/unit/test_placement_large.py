@@ -214,17 +214,19 @@ NARROW = (
 neither operand may share an element with the result beside it."""
 
 
-def test_a_footprint_limit_that_only_elements_forbid_is_not_called_impossible() -> None:
-    """Too large to be proven: the answer says what was found and what is needed."""
+def test_a_footprint_limit_that_only_elements_forbid_is_proven_impossible() -> None:
+    """The second operand leaves too little beside its result for the first result, and
+    pairs of elements leave nothing to overlap otherwise."""
     problem = replace(two_matmuls(), bytes=np.array(NARROW, np.int64))
     least = place(problem, minimise=True)
     assert faults(problem, least.addresses.tolist()) == []
-    assert (least.footprint, least.live_peak) == (113_280, 110_688)
-    answer = place(
-        replace(problem, footprint_limit=least.live_peak), minimise=False, effort=500
-    )
-    assert answer.status == "stopped"
-    assert f"at least {least.live_peak} is needed" in answer.reason
+    assert (least.status, least.footprint) == ("minimal", 113_280)
+    assert (least.bound, least.live_peak) == (113_280, 110_688)
+    free = replace(problem, apart=np.zeros((0, 2), np.int64))
+    assert place(free, minimise=True).footprint == 110_688
+    answer = place(replace(problem, footprint_limit=113_279), minimise=False)
+    assert answer.status == "infeasible"
+    assert "fragmentation: the least footprint is 113280, 1 over" in answer.reason
 
 
 def test_a_goal_is_reached_where_a_limit_asks_for_less() -> None:

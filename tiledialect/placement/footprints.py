@@ -53,7 +53,7 @@ def solve_footprint(
         if exact.address is not None:
             best.take(exact.address)
     if best.footprint > near:
-        _mend(best, near, effort)
+        bound = _mend(best, near, bound, effort)
     assert best.address is not None
     if best.footprint > wanted:
         return _over_limit(best, wanted, bound)
@@ -66,21 +66,26 @@ def _near(bound: int, wanted: int, goal: int | None) -> int:
     return near if goal is None else max(bound, min(near, goal))
 
 
-def _mend(best: Best, goal: int, effort: int) -> None:
-    """Works on the best few fills, one after the other."""
+def _mend(best: Best, goal: int, bound: int, effort: int) -> int:
+    """Works on the best few fills, one after the other; the proven bound after it."""
     from tiledialect.placement.mend import mend, tables
+    from tiledialect.placement.prove import raised_bound
 
     boxes = best.room.boxes
     moves = min(effort, MOVES, MEND_WORK // len(boxes) ** 2)
     of_boxes = tables(boxes, best.room.conflicts, best.room.largest)
     if of_boxes is None:
-        return
+        return bound
     for address in best.best_fills(STARTS):
         mended, spent = mend(of_boxes, address, goal, moves)
         best.moves += spent
         best.take(mended)
         if best.footprint <= goal:
-            return
+            return bound
+    conflicts = best.room.conflicts
+    bound, spent = raised_bound(boxes, conflicts, bound, best.footprint)
+    best.moves += spent
+    return bound
 
 
 def _over_limit(best: Best, limit: int, bound: int) -> Outcome:

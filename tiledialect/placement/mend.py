@@ -47,7 +47,7 @@ class Tables(NamedTuple):
 
 
 _LIST, _TABLE = types.Array(int64, 1, "C"), types.Array(int64, 2, "C")
-_ALL = types.NamedTuple(
+TABLES = types.NamedTuple(
     (
         *(_TABLE, _TABLE, _TABLE, _LIST, _TABLE, _TABLE),
         *(_LIST, _LIST, _LIST, _LIST, _LIST),
@@ -56,7 +56,7 @@ _ALL = types.NamedTuple(
 )
 
 
-@inner(int64(_ALL, int64))
+@inner(int64(TABLES, int64))
 def _random(t: Tables, below: int) -> int:
     """A random number of 0 to below - 1."""
     t.state[STATE] = t.state[STATE] * 6364136223846793005 + 1442695040888963407
@@ -74,8 +74,8 @@ def _insert(table: Ints, row: int, count: int, start: int, end: int) -> int:
     return count + 1
 
 
-@inner(int64(_ALL, int64))
-def _free(t: Tables, box: int) -> int:
+@inner(int64(TABLES, int64))
+def find_free(t: Tables, box: int) -> int:
     """Finds the free stretches for a box; how many there are."""
     count = 0
     for other in range(len(t.box)):
@@ -104,8 +104,8 @@ def _free(t: Tables, box: int) -> int:
     return found
 
 
-@inner(types.void(_ALL))
-def _measure(t: Tables) -> None:
+@inner(types.void(TABLES))
+def measure(t: Tables) -> None:
     """Finds what each class occupies; the score is the most, then the sum of all."""
     t.state[SCORE], t.state[SUM] = 0, 0
     for one in range(len(t.held)):
@@ -130,7 +130,7 @@ def _measure(t: Tables) -> None:
         t.state[SUM] += total
 
 
-@inner(types.void(_ALL, int64, int64, int64))
+@inner(types.void(TABLES, int64, int64, int64))
 def _try(t: Tables, box: int, place: int, tie: int) -> None:
     """Keeps a place of a box if the largest class grows less than at the best so far,
     or as much and all classes together less, or these too and the tie is lower."""
@@ -153,7 +153,7 @@ def _try(t: Tables, box: int, place: int, tie: int) -> None:
     best[0], best[1], best[2], best[3] = worst, added, tie, place
 
 
-@inner(types.void(_ALL, int64, int64, int64, int64))
+@inner(types.void(TABLES, int64, int64, int64, int64))
 def _try_border(t: Tables, box: int, border: int, free: int, anywhere: int) -> None:
     """Tries the places next to a border: above it and below it."""
     for down in range(2):
@@ -165,11 +165,11 @@ def _try_border(t: Tables, box: int, border: int, free: int, anywhere: int) -> N
                 _try(t, box, place, _random(t, FAR >> 31) if anywhere else place)
 
 
-@inner(boolean(_ALL, int64, int64))
+@inner(boolean(TABLES, int64, int64))
 def _put(t: Tables, box: int, anywhere: int) -> bool:
     """Puts a box where the largest class grows least; False: there is no place."""
-    _measure(t)
-    free = _free(t, box)
+    measure(t)
+    free = find_free(t, box)
     t.best[0], t.best[3] = FAR, OUT
     for i in range(free):
         _try_border(t, box, t.taken[0, i], free, anywhere)
@@ -187,7 +187,7 @@ def _put(t: Tables, box: int, anywhere: int) -> bool:
     return t.best[3] != OUT
 
 
-@inner(int64(_ALL, int64))
+@inner(int64(TABLES, int64))
 def _lift(t: Tables, most: int) -> int:
     """Takes up to `most` boxes out that are not pinned; larger ones come first."""
     count, seed = 2 + _random(t, most - 1), _random(t, len(t.box))
@@ -209,10 +209,10 @@ def _lift(t: Tables, most: int) -> int:
     return lifted
 
 
-@outer(types.void(_ALL, int64, int64))
+@outer(types.void(TABLES, int64, int64))
 def _mend(t: Tables, goal: int, moves: int) -> None:
     """Lifts and puts back until the score is the goal or the boxes are put in."""
-    _measure(t)
+    measure(t)
     score, total = t.state[SCORE], t.state[SUM]
     while score > goal and t.state[SPENT] < moves:
         lifted = _lift(t, MOST)
@@ -222,7 +222,7 @@ def _mend(t: Tables, goal: int, moves: int) -> None:
         anywhere, full = _random(t, 2), True
         for i in range(lifted):
             full = full and _put(t, t.chosen[i], anywhere)
-        _measure(t)
+        measure(t)
         better = t.state[SCORE] < score
         as_good = t.state[SCORE] == score and t.state[SUM] <= total
         if full and (better or as_good):
