@@ -27,6 +27,11 @@ from tiledialect.constraints import (
 )
 from tiledialect.program import Group, Program
 
+LARGEST = (1 << 31) - 1
+"""No count is larger."""
+
+MOST_LETTERS = 60
+
 
 def read_constraint(program: Program, group: Group, value: object) -> Constraint:
     """A constraint from plain data. Raises ConstraintError."""
@@ -40,7 +45,7 @@ def read_constraint(program: Program, group: Group, value: object) -> Constraint
         order = _word(table[ORDER], "order", ORDERS, (ORDER,))
     steps = None
     if STEPS in table:
-        steps = _count(table[STEPS], "steps", (STEPS,))
+        steps = read_count(table[STEPS], "steps", STEPS)
     return Constraint(
         parts=_read_grid(group, table.get(GRID, {})),
         steps=steps,
@@ -59,7 +64,7 @@ def _read_grid(group: Group, value: object) -> dict[str, int]:
             message = f"'{group.name}' has no dimension '{name}', it has {known}"
             raise ConstraintError(message, GRID, name)
     return {
-        name: _count(parts, f"parts of {name}", (GRID, name))
+        name: read_count(parts, f"parts of {name}", GRID, name)
         for name, parts in table.items()
     }
 
@@ -87,15 +92,24 @@ def _read_paths(program: Program, group: Group, value: object) -> dict[int, int]
     return found
 
 
+def shown(value: object) -> str:
+    """A value in a message, not all of it where it is long."""
+    text = repr(value)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}..."
+
+
 def _table(value: object, what: str, *keys: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ConstraintError(f"{what} is written {{…}}, this is {value!r}", *keys)
+        raise ConstraintError(f"{what} is written {{…}}, this is {shown(value)}", *keys)
     return cast("dict[str, object]", value)
 
 
-def _count(value: object, what: str, keys: Sequence[str]) -> int:
+def read_count(value: object, what: str, *keys: str) -> int:
+    """A count of something. Raises ConstraintError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConstraintError(f"{what}: a count from 1 up, not {value!r}", *keys)
+        raise ConstraintError(f"{what}: a count from 1 up, not {shown(value)}", *keys)
+    if value > LARGEST:
+        raise ConstraintError(f"{what}: a count up to {LARGEST}", *keys)
     return value
 
 
@@ -104,14 +118,14 @@ def _word(
 ) -> int:
     if not isinstance(value, str) or value not in words:
         known = ", ".join(words)
-        raise ConstraintError(f"{value!r} is no {what}; known are {known}", *keys)
+        raise ConstraintError(f"{shown(value)} is no {what}; known are {known}", *keys)
     return words.index(value)
 
 
 def _rest(value: object) -> int:
     try:
         if not isinstance(value, str) or len(value.split()) != 1:
-            raise ValueError(f"a place is a word, not {value!r}")
+            raise ValueError(f"a place is a word, not {shown(value)}")
         return Choices.from_words((), (f"{value} {ORDERS[0]}",), ()).results[0][0]
     except ValueError as error:
         raise ConstraintError(str(error), REST) from error

@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
-from tiledialect.constraint_text import read_constraint
+from tiledialect.constraint_text import read_constraint, read_count
 from tiledialect.constraints import (
     Constraint,
     ConstraintError,
@@ -43,7 +43,6 @@ from tiledialect.dialects.tile import entry_function
 from tiledialect.plan_file import (
     CHUNKS,
     PlanFile,
-    chunk_count,
     digest,
     plan_file_text,
     read_plan_file,
@@ -114,7 +113,7 @@ def _chunks(function: Operation) -> int | None:
         if list(table) != [CHUNKS]:
             known = ", ".join(table)
             raise ConstraintError(f"only chunks is asked of a function, not {known}")
-        return chunk_count(table[CHUNKS])
+        return read_count(table[CHUNKS], CHUNKS, CHUNKS)
     except ValueError as error:
         fail(function, f"{PLAN}: {error}")
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tiledialect.constraint_text import read_constraint
+from tiledialect.constraint_text import read_constraint, read_count
 from tiledialect.constraints import (
     Constraint,
     ConstraintError,
@@ -44,12 +44,14 @@ def read_plan_file(path: str, program: Program) -> PlanFile:
     text = _read_text(path)
     try:
         value: object = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        if isinstance(error, RecursionError):
-            raise Refused("nesting too deep", f"{path}:1:1") from error
+        places = Places(text)
+    except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}:{error.colno}"
         raise Refused(f"not JSON: {error.msg}", place) from error
-    places = Places(text)
+    except RecursionError as error:
+        raise Refused("nesting too deep", f"{path}:1:1") from error
+    except ValueError as error:  # a number of too many digits
+        raise Refused(f"not JSON that can be read: {error}", f"{path}:1:1") from error
     try:
         return _read(program, value, places)
     except ConstraintError as error:
@@ -81,20 +83,12 @@ def _read(program: Program, value: object, places: Places) -> PlanFile:
         if key == MADE_FROM and nested:
             made_from = cast("dict[str, object]", item)
         elif key == CHUNKS and not nested:
-            chunks = chunk_count(item)
+            chunks = read_count(item, CHUNKS, CHUNKS)
         else:
             position = group_called(program, key)
             asked = _at(key, program, program.groups[position], items[key])
             groups[position] = _joined(key, groups.get(position), asked)
     return PlanFile(Constraints(groups, chunks), made_from)
-
-
-def chunk_count(value: object) -> int:
-    """A number of chunks. Raises ConstraintError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        message = f"chunks: a count from 1 up, not {value!r}"
-        raise ConstraintError(message, CHUNKS)
-    return value
 
 
 def _at(key: str, program: Program, group: Group, item: object) -> Constraint:

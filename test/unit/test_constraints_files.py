@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from pathlib import Path
 
 import pytest
 from driver_runs import Driver
-from ladder import checked
+from ladder import checked, parse
+
+from tiledialect.diagnostics import Refused
+from tiledialect.machine import Machine
+from tiledialect.plan_file import read_plan_file
+from tiledialect.program import read_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = (EXAMPLES / "tiny_mlp.mlir").read_text()
@@ -251,3 +258,44 @@ def test_chunks_are_asked_of_the_program(driver: Driver) -> None:
         1,
         "in.mlir:13:10: error: the program cannot be run in 9 chunks",
     )
+
+
+PIECES = (
+    *'{}[],:"',
+    "1",
+    "-1",
+    "1e9",
+    "null",
+    "NaN",
+    "9" * 5000,
+    "\\ud800",
+    "[" * 3000,
+)
+PLAN = (
+    '{"h": {"grid": {"m": 2, "n": 1}, "steps": 1, "paths": ["direct", "stored"],'
+    ' "rest": "block", "order": "panel"}, "chunks": 1, "made from": {"source": "x"}}'
+)
+
+
+def test_a_damaged_file_is_read_or_refused(tmp_path: Path) -> None:
+    """400 damaged files: never another error, and every refusal has a place."""
+    rng = random.Random(7)
+    machine = Machine.load("mini16")
+    program = read_program(parse(TINY), machine)
+    path = tmp_path / "asked.json"
+    read, refusals = 0, list[str]()
+    for _ in range(400):
+        letters = list(PLAN)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(letters))
+            end = at + rng.choice((0, 1, 1, 4))
+            letters[at:end] = rng.choice((rng.choice(PIECES), ""))
+        path.write_text("".join(letters))
+        try:
+            read_plan_file(str(path), program)
+            read += 1
+        except Refused as error:
+            refusals.append(str(error))
+    assert min(read, len(refusals)) > 10
+    place = re.compile(r"[^\n]*asked.json:\d+:\d+: error: [^\n]{1,200}")
+    assert all(place.fullmatch(refusal) for refusal in refusals)

@@ -6,6 +6,7 @@ budget, or the best plan with it is slower.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
+
+_COUNT = re.compile("[0-9]{1,12}")
 
 COSTS = ("cycles", "resident", "transient", "rows", "waiting", "beside", "running")
 """What a candidate of the same classes must be no worse in; fields of a pool."""
@@ -102,7 +105,7 @@ def _value(key: str, text: str) -> object:
     if key == "grid":
         return dict(_parts(word) for word in text.split())
     if key == "steps":
-        return int(text) if text.isdecimal() else text
+        return int(text) if _COUNT.fullmatch(text) else text
     if key != "paths":
         return text
     if ":" not in text:
@@ -116,7 +119,7 @@ def _parts(word: str) -> tuple[str, int]:
     if not colon:
         name = word.rstrip("0123456789")
         count = word[len(name) :]
-    if not name or not count.isdecimal():
+    if not name or not _COUNT.fullmatch(count):
         raise Usage(
             f"--why-not: '{word}' is no dimension with its parts, as m9 or d0:9"
         )
