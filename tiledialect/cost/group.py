@@ -18,9 +18,7 @@ from tiledialect.candidates import (
     IN_STEPS,
     LINEAR,
     PANEL,
-    RELAY_STEPS,
     STORED,
-    STREAM,
     Candidates,
     grains,
     matrix_mode,
@@ -95,25 +93,13 @@ class GroupCost:
     @property
     def resident_bytes(self) -> Ints:
         """Bytes that stored operands hold for good."""
-        total = 0 * self.compute
-        for operand in self.operands:
-            if operand.path == STORED:
-                total = total + operand.block_bytes
-            if operand.path == STREAM:
-                total = total + operand.relay_bytes
-        return total
+        return sum((o.stored_bytes for o in self.operands), 0 * self.compute)
 
     @property
     def held_bytes(self) -> Ints:
         """Bytes of operands that are live while the codelet runs, stored ones and what
         windows are taken from directly not counted."""
-        total = 0 * self.compute
-        for operand in self.operands:
-            if operand.path != STORED:
-                total = total + operand.block_bytes
-            if operand.path == RELAY_STEPS:
-                total = total + operand.relay_bytes
-        return total
+        return sum((o.held_bytes for o in self.operands), 0 * self.compute)
 
     @property
     def transient_bytes(self) -> Ints:
@@ -159,6 +145,34 @@ def entry_cost(
     return Entry(blocks, operands, compute + calls + 0 * table.parts[:, 0])
 
 
+def least_bytes(
+    program: Program, group: Group, machine: Machine, table: Candidates
+) -> tuple[Ints, Ints]:
+    """Bytes that stored operands hold for good, and live bytes of the fullest step once
+    the operands have arrived, staging not counted: cheap to know."""
+    zero = np.zeros(len(table), dtype=np.int64)
+    blocks = _domain_blocks(program, group, machine, table)
+    resident, held = zero, zero
+    for position in range(len(group.operands)):
+        one = _operand_cost(program, group, machine, table, blocks, position)
+        resident, held = resident + one.stored_bytes, held + one.held_bytes
+    computed = _computed_spec(program, group, machine, blocks)
+    live = held + sized(computed.tile_bytes)
+    if table.variant.rest != BLOCK:
+        partials = table.parts[:, splittable_reduction(group)]
+        summed = _summed_spec(program, group, machine, table, computed, partials)
+        slots = partials - _reads_own(group, table)
+        stack = sized(summed.tile_bytes * slots)
+        live = np.maximum(live, stack + sized(computed.tile_bytes))
+    return resident, live
+
+
+def _reads_own(group: Group, table: Candidates) -> bool:
+    """Whether a tile reads its own partial result where it lies: panels begin at whole
+    multiples of what a codelet reads, rows of others need not."""
+    return table.variant.rest >= CUT and group.family == "matmul"
+
+
 def group_cost(
     program: Program,
     group: Group,
@@ -173,8 +187,7 @@ def group_cost(
     zero = np.zeros(len(table), dtype=np.int64)
     computed = _computed_spec(program, group, machine, blocks)
     splits = table.variant.rest != BLOCK
-    # panels begin at whole multiples of what a codelet reads; rows of others need not
-    own = table.variant.rest >= CUT and group.family == "matmul"
+    own = _reads_own(group, table)
     summed, reduction, sums, stack = computed, no_movement(zero), zero, zero
     if splits:
         partials = table.parts[:, splittable_reduction(group)]

@@ -65,6 +65,22 @@ class OperandCost:
     def relay_bytes(self) -> Ints:
         return sized(self.relay.tile_bytes)
 
+    @property
+    def stored_bytes(self) -> Ints:
+        """Bytes that it holds for good, if it is stored."""
+        if self.path == STORED:
+            return self.block_bytes
+        return self.relay_bytes if self.path == STREAM else 0 * self.users
+
+    @property
+    def held_bytes(self) -> Ints:
+        """Bytes that are live while the codelet runs, what it holds for good and what
+        windows are taken from directly not counted."""
+        if self.path == STORED:
+            return 0 * self.users
+        relay = self.relay_bytes if self.path == RELAY_STEPS else 0
+        return self.block_bytes + relay
+
 
 @dataclass(frozen=True)
 class Arrival:

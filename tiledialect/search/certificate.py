@@ -127,6 +127,12 @@ def lower_bound(
     return Bound(None if least >= ENDLESS else least, tuple(cases))
 
 
+def refuted(program: Program, machine: Machine, budget: int) -> bool:
+    """Whether one bound of all candidates is more than the budget already."""
+    top = max(shared_extents(program), default=1)
+    return _is_refuted(_case(program, machine, budget, Span(1, top)))
+
+
 def _is_refuted(case: Case) -> bool:
     return case.cycles >= ENDLESS
 

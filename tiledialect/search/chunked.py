@@ -6,15 +6,15 @@ the best one known, and those of whose grids none can are not priced at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiledialect.candidates import (
     BLOCK,
+    DIRECT,
     LINEAR,
     ROW_MAJOR,
     STORED,
@@ -25,31 +25,37 @@ from tiledialect.candidates import (
 )
 from tiledialect.chunks import Chunking, chunked, chunkings
 from tiledialect.machine import Machine
-from tiledialect.program import Program
+from tiledialect.program import Group, Program
+from tiledialect.search.certificate import refuted
 from tiledialect.search.grid_bounds import least_cycles
-from tiledialect.search.pools import make_pools
-from tiledialect.search.problem import make_problem
+from tiledialect.search.problem import Problem, make_problem
+from tiledialect.search.rough import RoughSpace, Tables, rough_space
 from tiledialect.search.solve import (
     SLACK,
     Outcome,
     Plan,
-    Space,
-    refusal,
     search,
+    small_plan,
+    smallest_plan,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-
-Tables = list[list[Candidates]]
+Finder = Callable[[Problem, int], Plan | None]
+"""What finds the smallest plan of a problem within so many bytes, or a small one."""
 
 FEW = 50_000
 """Candidates of each group that are priced first, for a plan to beat."""
 
 MANY = 200_000
 """Candidates up to which none are priced first."""
+
+MOST_PROVEN = 20_000
+"""Candidates up to which the smallest budget is proven and not only bounded."""
+
+STAIRS = 32
+"""Where it is not, budgets are tried so many parts of a tile's memory apart."""
+
+CHUNKINGS = 2
+"""The numbers of chunks, the fewest first, with which they are tried."""
 
 
 def chunk_tables(
@@ -84,14 +90,16 @@ def search_chunked(
 ) -> Outcome:
     """The best plans within a budget over all numbers of chunks, or over these."""
     run = _Run(program, machine, tables, budget, count)
-    for chunking in chunkings(program) if ways is None else ways:
-        run.search(chunking)
-    return replace(run.outcome(), candidates=run.candidates)
+    ways = chunkings(program) if ways is None else ways
+    if not refuted(program, machine, budget):
+        for chunking in ways:
+            run.search(chunking)
+    outcome = run.optimal() if run.plans else run.refusal(ways)
+    return replace(outcome, candidates=run.candidates)
 
 
 class _Run:
-    """One search: the plans found so far, of all chunkings. `spaces`: what was found to
-    hold no plan within the budget."""
+    """One search: the plans found so far, of all chunkings."""
 
     def __init__(
         self,
@@ -104,7 +112,6 @@ class _Run:
         self.program, self.machine, self.tables = program, machine, tables
         self.budget, self.count = budget, count
         self.plans: list[Plan] = []
-        self.spaces: list[Space] = []
         self.labels = 0
         self.candidates = 0
         self.known: int | None = None
@@ -113,62 +120,60 @@ class _Run:
         """Look for plans of these chunks that are not much worse than the best."""
         if self.known is not None and self._least(chunking) > self._most(chunking):
             return
+        space = self._within(self._rough(chunking), chunking, self.budget)
+        if space and len(space) > MANY:
+            self._search(space.fewest(FEW), chunking, few=True)
+            space = self._within(space, chunking, self.budget)
+        if space:
+            self._search(space, chunking, few=False)
+
+    def _rough(self, chunking: Chunking) -> RoughSpace:
         tables = chunk_tables(self.program, self.machine, self.tables, chunking)
-        if not all(tables):
-            return
-        bounds = _bounds(self.program, self.machine, tables, chunking)
-        if self.known is not None:
-            tables, bounds = _within(tables, bounds, self._most(chunking))
-        if all(tables) and sum(map(_rows, tables)) > MANY:
-            self._search(_fewest(tables, bounds), chunking, few=True)
-            if self.known is not None:
-                tables, bounds = _within(tables, bounds, self._most(chunking))
-        if all(tables):
-            self._search(tables, chunking, few=False)
+        return rough_space(self.program, self.machine, tables, chunking)
+
+    def _within(self, space: RoughSpace, chunking: Chunking, budget: int) -> RoughSpace:
+        """What plans of a budget, no slower than those known, may have."""
+        room = budget - self.machine.memory.support_bytes
+        return space.within(room, self.known and self._most(chunking))
 
     @cached_property
-    def grids(self) -> list[Candidates]:
-        """Of each group every grid of some candidate, its operands there already."""
-        return [_grids(table) for table in self.tables]
+    def _grids(self) -> list[Candidates]:
+        """Of each group every grid of some candidate."""
+        return [
+            _every_grid(self.program, group, table)
+            for group, table in zip(self.program.groups, self.tables, strict=True)
+        ]
 
     def _least(self, chunking: Chunking) -> int:
         """Cycles of one chunk that every plan takes at least."""
         part = chunked(self.program, chunking)
         return sum(
             int(least_cycles(part, group, self.machine, grids).min())
-            for group, grids in zip(part.groups, self.grids, strict=True)
+            for group, grids in zip(part.groups, self._grids, strict=True)
         )
 
     def _most(self, chunking: Chunking) -> int:
         """Cycles of one chunk that a plan may take."""
         return int((self.known or 0) * (1 + SLACK)) // chunking.count
 
-    def _search(self, tables: Tables, chunking: Chunking, *, few: bool) -> None:
-        problem = make_problem(self.program, self.machine, tables, chunking)
-        self.candidates += sum(map(_rows, tables))
-        pools = make_pools(problem)
+    def _problem(self, space: RoughSpace, chunking: Chunking) -> Problem:
+        self.candidates += len(space)
+        return make_problem(self.program, self.machine, space.tables, chunking)
+
+    def _search(self, space: RoughSpace, chunking: Chunking, *, few: bool) -> None:
+        problem = self._problem(space, chunking)
         outcome = search(
-            problem,
-            self.budget,
-            self.count,
-            pools=pools,
-            known=self.known,
-            refuse=False,
+            problem, self.budget, self.count, known=self.known, refuse=False
         )
         self.labels += outcome.labels
         if outcome.plans:
             best = outcome.plans[0].cycles
             self.known = best if self.known is None else min(self.known, best)
-        elif self.known is None and not few:
-            light = tuple(pool.best(timed=False) for pool in pools)
-            self.spaces.append(Space(problem, light))
         if not few:
             self.plans += outcome.plans
 
-    def outcome(self) -> Outcome:
-        """The best plans of all chunkings, or the smallest budget that works."""
-        if not self.plans:
-            return refusal(self.spaces)
+    def optimal(self) -> Outcome:
+        """The best plans of all chunkings."""
         most = int(min(plan.cycles for plan in self.plans) * (1 + SLACK))
         order = sorted(self.plans, key=lambda p: (p.cycles, p.footprint, p.chunks))
         plans: list[Plan] = []
@@ -178,59 +183,46 @@ class _Run:
                 plans.append(plan)
         return Outcome("optimal", tuple(plans[: self.count]), self.labels)
 
+    def refusal(self, ways: Sequence[Chunking]) -> Outcome:
+        """The smallest budget that works: proven where there are few candidates, else
+        sought in steps up from the one that does not, over few chunks."""
+        top = self.machine.max_bytes
+        if sum(_rows(table) for table in self.tables) <= MOST_PROVEN:
+            plan = self._smaller(ways, top, smallest_plan)
+            known = None if plan is None else plan.footprint
+            return Outcome("infeasible", (), 0, known, plan)
+        plan, budget = None, self.budget
+        while plan is None and budget < top:
+            budget = min(top, budget + top // STAIRS)
+            plan = self._smaller(ways[:CHUNKINGS], budget, small_plan)
+        known = None if plan is None else plan.footprint
+        return Outcome("infeasible", (), 0, known, plan, is_smallest=False)
 
-def _grids(table: list[Candidates]) -> Candidates:
-    """Every grid of a table once, with the ways that cost the least whatever it is."""
-    parts = np.concatenate([one.parts for one in table])
-    code = np.zeros(len(parts), dtype=np.int64)
-    for column in parts.T:
-        code = code * (int(column.max(initial=0)) + 1) + column
-    _, first = np.unique(code, return_index=True)
-    ways = (STORED,) * len(table[0].variant.paths)
-    return Candidates(Variant(ways, BLOCK, ROW_MAJOR), parts[first])
+    def _smaller(
+        self, ways: Sequence[Chunking], most: int, find: Finder
+    ) -> Plan | None:
+        """The smallest plan of at most so many bytes that is found."""
+        plan: Plan | None = None
+        for chunking in ways:
+            space = self._within(self._rough(chunking), chunking, most)
+            if space:
+                problem = self._problem(space, chunking)
+                better = find(problem, most)
+                plan, most = better or plan, better.footprint - 1 if better else most
+        return plan
 
 
 def _rows(table: list[Candidates]) -> int:
     return sum(map(len, table))
 
 
-def _bounds(
-    program: Program, machine: Machine, tables: Tables, chunking: Chunking
-) -> list[list[Ints]]:
-    """The least cycles of every candidate, for one chunk."""
-    part = chunked(program, chunking)
-    return [
-        [least_cycles(part, part.groups[position], machine, one) for one in table]
-        for position, table in enumerate(tables)
-    ]
-
-
-def _fewest(tables: Tables, bounds: list[list[Ints]]) -> Tables:
-    """The candidates of the least bounds."""
-    found: Tables = []
-    for table, least in zip(tables, bounds, strict=True):
-        every = np.concatenate(least)
-        at = min(FEW, len(every)) - 1
-        limit = np.partition(every, at)[at]
-        some = zip(table, least, strict=True)
-        chosen = [one.take(bound <= limit) for one, bound in some]
-        found.append([one for one in chosen if len(one)])
-    return found
-
-
-def _within(
-    tables: Tables, bounds: list[list[Ints]], most: int
-) -> tuple[Tables, list[list[Ints]]]:
-    """The candidates with which a plan of at most so many cycles is not ruled out."""
-    least = [min(int(bound.min()) for bound in table) for table in bounds]
-    spare = most - sum(least)
-    found: Tables = []
-    kept: list[list[Ints]] = []
-    for table, some, low in zip(tables, bounds, least, strict=True):
-        masks = [bound <= low + spare for bound in some]
-        pairs = [
-            (o, b, m) for o, b, m in zip(table, some, masks, strict=True) if m.any()
-        ]
-        found.append([one.take(mask) for one, _, mask in pairs])
-        kept.append([bound[mask] for _, bound, mask in pairs])
-    return found, kept
+def _every_grid(program: Program, group: Group, table: list[Candidates]) -> Candidates:
+    """Every grid of a table once, with the ways that cost the least whatever it is."""
+    parts = np.concatenate([one.parts for one in table])
+    code = np.zeros(len(parts), dtype=np.int64)
+    for column in parts.T:
+        code = code * (int(column.max(initial=0)) + 1) + column
+    _, first = np.unique(code, return_index=True)
+    stored = [program.values[operand.value].is_stored for operand in group.operands]
+    ways = tuple(STORED if known else DIRECT for known in stored)
+    return Candidates(Variant(ways, BLOCK, ROW_MAJOR), parts[first])

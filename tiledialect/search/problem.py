@@ -250,6 +250,16 @@ def _alive(program: Program, position: int) -> list[int]:
     return alive
 
 
+def beside_chunks(program: Program, machine: Machine, chunking: Chunking) -> int:
+    """Bytes of whole arguments and results that lie beside some chunk all along."""
+    size = partial(_linear_bytes, program, machine)
+    inputs = sum(map(size, _read_inputs(program)))
+    results = sum(map(size, _made_outputs(program)))
+    if chunking.count == 1:
+        return 0
+    return inputs + results if chunking.count > 2 else max(inputs, results)
+
+
 def _read_inputs(program: Program) -> list[int]:
     """Arguments, no parameters, that groups read."""
     return [

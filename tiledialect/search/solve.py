@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 SLACK = 0.02
 """Plans behind the best one may take so much more."""
-
-MOST_FOR_SMALLEST = 20_000
-"""Candidates up to which the smallest budget is proven and not only bounded."""
 
 NARROW = 128
 """Labels, and then candidates, that a narrow pass keeps of each stage."""
@@ -100,9 +96,12 @@ def search(
         found = _narrow(problem, light, bound)[1][-1]
         if not len(found):
             found = _exact(problem, light, bound)[-1]
+        if not len(found) and not refuse:
+            return Outcome("infeasible", (), 0)
         if not len(found):
-            space = Space(problem, light)
-            return refusal([space]) if refuse else Outcome("infeasible", (), 0)
+            plan = _smallest(problem, light, problem.machine.max_bytes)
+            known = None if plan is None else plan.footprint
+            return Outcome("infeasible", (), 0, known, plan)
         beat = _first_cycles(problem, pools, budget, int(found.cycles.min()))
     bound = Limits(budget, int(beat * (1 + slack)), least)
     layers = _exact(problem, pools, bound)
@@ -114,25 +113,19 @@ def search(
     return Outcome("optimal", plans, sum(map(len, layers[1:])))
 
 
-@dataclass(frozen=True)
-class Space:
-    """A problem, and its candidates less those that take no fewer bytes than others."""
-
-    problem: Problem
-    pools: tuple[Pool, ...]
+def small_plan(problem: Problem, most: int) -> Plan | None:
+    """A small plan of at most so many bytes, if narrow passes find one."""
+    return _small(problem, _light(problem), most)
 
 
-def refusal(spaces: Sequence[Space]) -> Outcome:
-    """No plan fits; the least budget that does is sought where that is quick, else one
-    that is known to do. Spaces are the chunkings of one program."""
-    exact = sum(len(pool) for s in spaces for pool in s.pools) <= MOST_FOR_SMALLEST
-    plan: Plan | None = None
-    for space in spaces:
-        most = space.problem.machine.max_bytes if plan is None else plan.footprint - 1
-        find = _smallest if exact else _small
-        plan = find(space.problem, space.pools, most) or plan
-    known = None if plan is None else plan.footprint
-    return Outcome("infeasible", (), 0, known, plan, is_smallest=exact)
+def smallest_plan(problem: Problem, most: int) -> Plan | None:
+    """The smallest plan there is, if it has at most so many bytes."""
+    return _smallest(problem, _light(problem), most)
+
+
+def _light(problem: Problem) -> tuple[Pool, ...]:
+    """Candidates without those that take no fewer bytes than others."""
+    return tuple(pool.best(timed=False) for pool in make_pools(problem))
 
 
 def _small(problem: Problem, light: tuple[Pool, ...], most: int) -> Plan | None:
@@ -225,8 +218,7 @@ def _first_cycles(
 def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     """The least budget that some plan fits, and that plan; None where the machine's
     whole memory is not enough."""
-    light = tuple(pool.best(timed=False) for pool in make_pools(problem))
-    plan = _smallest(problem, light, problem.machine.max_bytes)
+    plan = smallest_plan(problem, problem.machine.max_bytes)
     return (None, None) if plan is None else (plan.footprint, plan)
 
 

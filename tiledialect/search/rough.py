@@ -1,0 +1,120 @@
+"""Candidates with what they need at least, before they are priced: most are ruled out.
+
+A plan within the budget and no slower than one that is known has only candidates whose
+bound, with the least of all other groups, is within both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.candidates import Candidates
+from tiledialect.chunks import Chunking, chunked
+from tiledialect.cost.group import least_bytes
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.search.bounds import footprint
+from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.search.problem import beside_chunks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+Tables = list[list[Candidates]]
+
+
+@dataclass(frozen=True)
+class Rough:
+    """The candidates of one variant with lower bounds of what one chunk takes: cycles,
+    bytes held for good, and live bytes of the fullest step."""
+
+    table: Candidates
+    cycles: Ints
+    resident: Ints
+    live: Ints
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def take(self, rows: Mask) -> Rough:
+        return Rough(
+            self.table.take(rows),
+            self.cycles[rows],
+            self.resident[rows],
+            self.live[rows],
+        )
+
+
+@dataclass(frozen=True)
+class RoughSpace:
+    """All candidates of every group, and bytes that lie beside them all along."""
+
+    groups: list[list[Rough]]
+    beside: int
+
+    def __len__(self) -> int:
+        return sum(len(one) for group in self.groups for one in group)
+
+    def __bool__(self) -> bool:
+        """Whether every group has a candidate."""
+        return all(self.groups)
+
+    @property
+    def tables(self) -> Tables:
+        return [[one.table for one in group] for group in self.groups]
+
+    def within(self, tensor_bytes: int, cycles: int | None) -> RoughSpace:
+        """Those that a plan of so many bytes of tensors, and cycles of a chunk, may
+        have."""
+        if not self:
+            return self
+        resident = [min(int(one.resident.min()) for one in g) for g in self.groups]
+        least = [min(int(one.cycles.min()) for one in g) for g in self.groups]
+        found: list[list[Rough]] = []
+        for at, group in enumerate(self.groups):
+            others = sum(resident) - resident[at] + self.beside
+            spare = None if cycles is None else cycles - sum(least) + least[at]
+            found.append([])
+            for one in group:
+                fits = footprint(one.resident + one.live + others) <= tensor_bytes
+                if spare is not None:
+                    fits &= one.cycles <= spare
+                if fits.any():
+                    found[-1].append(one.take(fits))
+        return RoughSpace(found, self.beside)
+
+    def fewest(self, count: int) -> RoughSpace:
+        """So many candidates of each group, those of the fewest cycles."""
+        found: list[list[Rough]] = []
+        for group in self.groups:
+            every = np.concatenate([one.cycles for one in group])
+            at = min(count, len(every)) - 1
+            limit = np.partition(every, at)[at]
+            chosen = [one.take(one.cycles <= limit) for one in group]
+            found.append([one for one in chosen if len(one)])
+        return RoughSpace(found, self.beside)
+
+
+def rough_space(
+    program: Program, machine: Machine, tables: Tables, chunking: Chunking
+) -> RoughSpace:
+    """The bounds of all candidates."""
+    part = chunked(program, chunking)
+    groups = [
+        [
+            Rough(
+                one,
+                least_cycles(part, part.groups[at], machine, one),
+                *least_bytes(part, part.groups[at], machine, one),
+            )
+            for one in table
+        ]
+        for at, table in enumerate(tables)
+    ]
+    return RoughSpace(groups, beside_chunks(program, machine, chunking))
