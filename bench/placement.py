@@ -218,8 +218,8 @@ def _program(cell: Cell, path: Path) -> Row:
         refuted = cell.may_be_refuted and ended.code == 3
         status = "infeasible" if refuted else "failed"
         return Row(
-            f"program {cell.name}", status, 0, None, PROGRAM_RATIO, seconds, seconds, 1.0,
-            None, 0, refuted, ended.reason[:60],
+            f"program {cell.name}", status, 0, None, PROGRAM_RATIO, seconds, seconds,
+            1.0, None, 0, refuted, ended.reason[:60],
         )  # fmt: skip
     numbers = dict(re.findall(r"(\w+) (\d+)", found[2]))
     footprint, live = int(numbers["footprint"]), int(numbers["live_peak"])
