@@ -126,10 +126,10 @@ def test_the_other_tables_hold_every_case_that_has_their_figure(
         "optimal",
     )
     assert error_table(sweep).rows[0][1:] == (
-        "0.005",
-        "0.001",
-        "0.25",
-        "0.004",
+        "0.00500",
+        "0.00100",
+        "0.250",
+        "0.00400",
         "passed",
     )
     times = times_table(sweep)

@@ -88,7 +88,7 @@ def seconds(value: float | None) -> str:
 
 def small(value: float | None) -> str:
     """An error: three significant digits."""
-    return NOTHING if value is None else f"{value:.3g}"
+    return NOTHING if value is None else f"{value:#.3g}"
 
 
 def percent(part: float | None, whole: float | None) -> str:
