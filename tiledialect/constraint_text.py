@@ -39,7 +39,9 @@ def read_constraint(program: Program, group: Group, value: object) -> Constraint
     for key in table:
         if key not in FIELDS:
             known = ", ".join(FIELDS)
-            raise ConstraintError(f"'{key}' cannot be asked; known are {known}", key)
+            raise ConstraintError(
+                f"{shown(key)} cannot be asked; known are {known}", key
+            )
     order = None
     if ORDER in table:
         order = _word(table[ORDER], "order", ORDERS, (ORDER,))
@@ -61,7 +63,7 @@ def _read_grid(group: Group, value: object) -> dict[str, int]:
     for name in table:
         if name not in names:
             known = ", ".join(names)
-            message = f"'{group.name}' has no dimension '{name}', it has {known}"
+            message = f"'{group.name}' has no dimension {shown(name)}, it has {known}"
             raise ConstraintError(message, GRID, name)
     return {
         name: read_count(parts, f"parts of {name}", GRID, name)
@@ -85,7 +87,7 @@ def _read_paths(program: Program, group: Group, value: object) -> dict[int, int]
     for name, word in _table(value, "paths", WAYS).items():
         if name not in names:
             known = ", ".join(names)
-            message = f"'{group.name}' has no operand '{name}', it has {known}"
+            message = f"'{group.name}' has no operand {shown(name)}, it has {known}"
             raise ConstraintError(message, WAYS, name)
         path = _word(word, "way", PATHS, (WAYS, name))
         found |= {at: path for at, known in enumerate(names) if known == name}

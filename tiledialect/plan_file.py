@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tiledialect.constraint_text import read_constraint, read_count
+from tiledialect.constraint_text import read_constraint, read_count, shown
 from tiledialect.constraints import (
     Constraint,
     ConstraintError,
@@ -73,7 +73,7 @@ def _read(program: Program, value: object, places: Places) -> PlanFile:
     if not isinstance(value, dict):
         raise ConstraintError("a file of constraints is one {…} of groups")
     if places.twice is not None:
-        raise ConstraintError(f"'{places.twice[-1]}' stands twice", *places.twice)
+        raise ConstraintError(f"{shown(places.twice[-1])} stands twice", *places.twice)
     groups: dict[int, Constraint] = {}
     chunks: int | None = None
     made_from: Mapping[str, object] = {}
@@ -104,7 +104,7 @@ def _joined(key: str, before: Constraint | None, asked: Constraint) -> Constrain
     try:
         return merged(before, asked)
     except ConstraintError as error:
-        raise ConstraintError(f"'{key}': {error}", key) from error
+        raise ConstraintError(f"{shown(key)}: {error}", key) from error
 
 
 def group_called(program: Program, key: str) -> int:
@@ -123,9 +123,9 @@ def group_called(program: Program, key: str) -> int:
     names = ", ".join(group.name for group in program.groups)
     if found:
         which = ", ".join(program.groups[at].name for at in found)
-        raise ConstraintError(f"'{key}' may be {which}; give the name", key)
+        raise ConstraintError(f"{shown(key)} may be {which}; give the name", key)
     raise ConstraintError(
-        f"no operation is called '{key}'; the groups are {names}", key
+        f"no operation is called {shown(key)}; the groups are {names}", key
     )
 
 
