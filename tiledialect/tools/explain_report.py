@@ -184,7 +184,8 @@ def _verdict(why: WhyNot, chosen: PlanTerms, other: PlanTerms | None) -> list[st
         group = other.groups[other.fullest]
         return [
             f"it does not fit: the smallest plan known with it needs {other.bytes}"
-            f" bytes, fullest in '{group.name}', step '{group.fullest}'"
+            f" bytes, the budget is {why.budget}; fullest in '{group.name}', step"
+            f" '{group.fullest}'"
         ]
     if other == chosen:
         return ["it is in the plan chosen"]

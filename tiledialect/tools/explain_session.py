@@ -143,6 +143,7 @@ def _explain(space: Space, chosen: PlanTerms, why: WhyNot) -> Report:
     return {
         "group": why.group,
         "named": why.named,
+        "budget": why.budget,
         "reason": why.reason,
         "matches": why.matches,
         "fates": why.fates,

@@ -73,6 +73,7 @@ class WhyNot:
 
     group: str
     named: dict[str, object]
+    budget: int
     reason: str | None = None
     matches: int = 0
     fates: dict[str, int] | None = None
@@ -139,7 +140,7 @@ def why_not(priced: Priced, chosen: Plan, budget: int, named: Named) -> WhyNot:
     pool = priced.whole[position]
     matching = _matching(priced, position, pool, named.constraint)
     if not matching.any():
-        return WhyNot(group.name, said, _none(priced, named))
+        return WhyNot(group.name, said, budget, _none(priced, named))
     best = pool.take(matching & _is_kept(priced, position))
     fits = priced.fits(position, best, budget)
     fast = priced.is_fast(position, best, chosen.cycles)
@@ -155,7 +156,9 @@ def why_not(priced: Priced, chosen: Plan, budget: int, named: Named) -> WhyNot:
     shown = plan or smallest
     beaten = None if shown is None else _beaten(priced, position, shown)
     matches = int(matching.sum())
-    return WhyNot(group.name, said, None, matches, fates, plan, smallest, beaten)
+    return WhyNot(
+        group.name, said, budget, None, matches, fates, plan, smallest, beaten
+    )
 
 
 def _none(priced: Priced, named: Named) -> str:

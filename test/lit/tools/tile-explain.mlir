@@ -1,6 +1,7 @@
 // RUN: tile-explain %s --plan-budget=12000 | filecheck %s
 // RUN: tile-explain %s --plan-budget=12000 --why-not 'op=h, grid=m1 n2 k2, steps=4' | filecheck %s --check-prefix=SLOW
 // RUN: tile-explain %s --plan-budget=12000 --why-not 'op=h, grid=m3' | filecheck %s --check-prefix=NONE
+// RUN: tile-explain %s --plan-budget=7000 --why-not 'op=h, steps=1' | filecheck %s --check-prefix=LARGE
 // RUN: tile-explain %s --plan-budget=12000 --against 7000 | filecheck %s --check-prefix=TWO
 // RUN: tile-explain %s --cross-budgets 12000,7000,2100 --cap 1 | filecheck %s --check-prefix=CROSS
 // RUN: not tile-explain %s --plan-budget=2100 2>&1 | filecheck %s --check-prefix=SMALL
@@ -32,6 +33,10 @@
 // SLOW: x exchange
 // SLOW: reduction exchange {{ *}}- {{ *}}{{[0-9]+}} {{ *}}+{{[0-9]+}}
 // SLOW: cycles {{.*}}[[CYCLES]] {{ *}}+[[MORE]]
+
+// LARGE: such candidates: {{[0-9]+}} dominated, {{[1-9][0-9]*}} need more bytes, 0 more cycles, 0 left
+// LARGE: it does not fit: the smallest plan known with it needs [[NEED:[0-9]+]] bytes, the budget is 7000; fullest in 'h', step '
+// LARGE: footprint, gaps included {{.*}} [[NEED]] {{ *}}+
 
 // NONE: why not 'h' with grid m3?
 // NONE-NEXT: no candidate of 'h' has m 3; m there is 1
