@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tiledialect.candidates import Candidates, Variant
@@ -31,6 +31,7 @@ from tiledialect.dialects.plan_step_ops import (
     RelayoutOp,
     ViewOp,
 )
+from tiledialect.dialects.stages import stages_parameter
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile_types import TensorForm
 from tiledialect.formats import format_named
@@ -212,7 +213,7 @@ class _GroupSteps:
         layout = feed.windows[step]
         last = self.builder.steps[-1]
         joined = isinstance(last, RelayoutOp) and last.slot is not None
-        estimate = relayout_estimate(self.builder.machine, feed.source.layout, layout)
+        estimate = self._moving(feed.source.layout, layout, feed.padding)
         exchange = estimate.exchange
         if joined:
             machine = self.builder.machine
@@ -258,7 +259,7 @@ class _GroupSteps:
             return at
         estimate = StepEstimate(0, 0)
         if at.layout != layout:
-            estimate = relayout_estimate(self.builder.machine, at.layout, layout)
+            estimate = self._moving(at.layout, layout, padded)
         op = RelayoutOp(
             at.value,
             self.group.name,
@@ -272,6 +273,13 @@ class _GroupSteps:
             location=self.location,
         )
         return self._append(op, layout, at.value.name_hint)
+
+    def _moving(
+        self, source: Layout, target: Layout, padded: tuple[int, int] | None
+    ) -> StepEstimate:
+        if padded is not None:
+            source, target = source.padded(*padded), target.padded(*padded)
+        return relayout_estimate(self.builder.machine, source, target)
 
     def _zero_cycles(self, block: Layout) -> int:
         for cost, layouts in zip(
@@ -424,22 +432,3 @@ class _Feed:
 
     def at(self, step: int) -> Placed:
         return self.steps.window(self, step) if self.windows else self.source
-
-
-def stages_parameter(stages: Sequence[Stage]) -> dict[str, Attribute]:
-    """The stages of a map as an attribute."""
-    return {
-        "stages": ArrayAttr(
-            [
-                DictionaryAttr(
-                    {
-                        "function": StringAttr(stage.function),
-                        "operands": ArrayAttr([integer(i) for i in stage.operands]),
-                        "format": StringAttr(stage.format),
-                        "scale": integer(stage.scale),
-                    }
-                )
-                for stage in stages
-            ]
-        )
-    }

@@ -3,8 +3,9 @@
 // A ragged product on 4 tiles of 8x8 blocks: m 5 is cut into up to 4, n 10 into 2 blocks
 // of columns, k 20 into 3 panels, 4 * 2 * 3 = 24. 4 parts of m have 2 rows at most, as 3
 // parts have: 6 fall away; of the 3 * 2 * 3 others 9 need more than 4 tiles. w is known
-// before the run, so it is stored or streamed; 3 panels allow up to 3 steps. The program
-// stays, and its text is kept.
+// before the run, so it is stored or streamed; 3 panels allow up to 3 steps. The 5 rows may
+// go one chunk after another, in chunks of 5, 3, 2 or 1. The program stays, and its text
+// is kept.
 // CHECK-LABEL: @ragged_product
 // CHECK-SAME: tile.source = "builtin.module @ragged_product {{.*}} tile.matmul %x, %w
 // CHECK-SAME: tile.rung = 2
@@ -14,6 +15,7 @@
 // CHECK-NEXT: paths ["direct stored", "direct stream", "relay stored", "relay stream", "pack stored", "pack stream", "relay_steps stored", "relay_steps stream"]
 // CHECK-NEXT: rests ["block panel", "linear row_major", "cut0 panel", "cut0 row_major", "cut1 panel", "cut1 row_major", "cut2 panel", "cut2 row_major"]
 // CHECK-NEXT: steps [1, 2, 3]
+// CHECK-NEXT: chunks [1, 2, 3, 5]
 // CHECK-NEXT{LITERAL}: table dense<[[1, 1, 1, 1], [1, 1, 1, 2], [1, 1, 1, 3], [1, 1, 2, 1], [1, 1, 2, 2], [1, 2, 1, 1], [1, 2, 1, 2], [1, 2, 2, 1], [1, 3, 1, 1]]> : tensor<9x4xi32>
 // CHECK-SAME: from "{{.*}}expand-candidates.mlir":{{[0-9]+}}:10
 module @ragged_product attributes {tile.machine = "mini4"} {
@@ -29,6 +31,7 @@ module @ragged_product attributes {tile.machine = "mini4"} {
 // CHECK-LABEL: @one_tile
 // CHECK: plan.catalogue "y" (b 1, m 5, n 10, k 20) considered 1 dropped (same_block 0, tiles 0)
 // CHECK: steps [1, 2, 3]
+// CHECK-NEXT: chunks [1, 2, 3, 5]
 // CHECK-NEXT: table dense<1> : tensor<1x4xi32>
 module @one_tile attributes {tile.machine = {base = "mini4", tiles = 1 : i64}} {
   func.func @main(%x: tensor<5x20xf16>, %w: tensor<20x10xf16> {tile.parameter}) -> tensor<5x10xf16> {
@@ -49,6 +52,7 @@ module @one_tile attributes {tile.machine = {base = "mini4", tiles = 1 : i64}} {
 // CHECK: paths ["direct stored", "direct stream", "direct_steps stored", "direct_steps stream", "relay_steps stored", "relay_steps stream"]
 // CHECK-NEXT: rests ["block panel", "linear row_major", "cut0 panel"
 // CHECK-NEXT: steps [1]
+// CHECK-NEXT: chunks [1, 2]
 // CHECK-NEXT{LITERAL}: table dense<[[1, 1, 1, 1], [1, 2, 1, 1]]> : tensor<2x4xi32>
 !x = tensor<2x8xf16>
 !w = tensor<8x8xf16>
@@ -109,6 +113,7 @@ module @maps attributes {tile.machine = "mini4"} {
 // CHECK-NEXT: paths ["direct stored"]
 // CHECK-NEXT: rests ["block row_major", "cut0 row_major", "cut1 row_major"]
 // CHECK-NEXT: steps [1]
+// CHECK-NEXT: chunks [1, 2, 3]
 // CHECK-NEXT{LITERAL}: table dense<[[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [3, 1]]> : tensor<6x2xi32>
 module @broadcast attributes {tile.machine = "mini4"} {
   func.func @main(%x: tensor<3x5xf32>, %b: tensor<5xf32> {tile.parameter}) -> tensor<3x5xf32> {
