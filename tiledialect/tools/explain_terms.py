@@ -22,7 +22,7 @@ from tiledialect.candidates import (
 )
 from tiledialect.chunks import WHOLE, Chunking, chunking_of
 from tiledialect.constraint_text import plain_constraint
-from tiledialect.constraints import exact, operand_names
+from tiledialect.constraints import exact_choice, operand_names
 from tiledialect.cost.group import GroupCost
 from tiledialect.cost.movement import same_place
 from tiledialect.cost.operand import OperandCost, first_hop, later_hops, sized
@@ -132,8 +132,30 @@ def single_problem(
 def _group_terms(problem: Problem, position: int, plan: Plan) -> GroupTerms:
     stage = problem.stages[position]
     (priced,) = stage.variants
-    cost, settling = priced.cost, priced.settling
+    cost = priced.cost
     ways = _ways(problem, position)
+    group = problem.program.groups[position]
+    asked = exact_choice(group, *plan.choices[position])
+    live = _live(cost, ways)
+    if not problem.links(position):
+        live["settling"] = int(priced.settling.live_bytes[0])
+    return GroupTerms(
+        name=group.name,
+        family=group.family,
+        location=group.location,
+        choice=plain_constraint(problem.program, group, asked),
+        cycles=_cycles(problem, position, ways),
+        resident=int(cost.resident_bytes[0]),
+        others=stage.others,
+        live={step: size + stage.others for step, size in live.items()},
+        rows=int(priced.row_bytes[0]) + sum(way.rows for way in ways),
+    )
+
+
+def _cycles(problem: Problem, position: int, ways: list[_Way]) -> dict[str, int]:
+    """The terms of a group's cycles, in the order of its steps."""
+    (priced,) = problem.stages[position].variants
+    cost, settling = priced.cost, priced.settling
     cycles: dict[str, int] = {}
     for way in ways:
         if way.operand.path != STORED:
@@ -149,22 +171,7 @@ def _group_terms(problem: Problem, position: int, plan: Plan) -> GroupTerms:
     if not problem.links(position):
         cycles["settling exchange"] = int(settling.exchange[0])
         cycles["settling copies"] = int(settling.compute[0])
-    group = problem.program.groups[position]
-    asked = exact(problem.program, plan.choices).groups[position]
-    live = _live(cost, ways)
-    if not problem.links(position):
-        live["settling"] = int(settling.live_bytes[0])
-    return GroupTerms(
-        name=group.name,
-        family=group.family,
-        location=group.location,
-        choice=plain_constraint(problem.program, group, asked),
-        cycles=cycles,
-        resident=int(cost.resident_bytes[0]),
-        others=stage.others,
-        live={step: size + stage.others for step, size in live.items()},
-        rows=int(priced.row_bytes[0]) + sum(way.rows for way in ways),
-    )
+    return cycles
 
 
 @dataclass(frozen=True)
