@@ -107,7 +107,7 @@ def rows(said: Certificate) -> Iterator[tuple[list[list[int]], int]]:
 
 
 FIRST = 2 * len(COLUMNS)
-CLAIMS = {"stored": FIRST, "live": FIRST + 1, "cycles": FIRST + 2}
+CLAIMS = {"stored": FIRST, "live": FIRST + 1, "rows": FIRST + 2, "cycles": FIRST + 3}
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -11,13 +11,18 @@ from planning_programs import random_module, sampled, tables
 from tile_programs import parse
 
 from tiledialect.candidates import STREAM
-from tiledialect.checkers.certificate_cases import Chunks, Surroundings, shared_extents
+from tiledialect.checkers.certificate_cases import (
+    Chunks,
+    Support,
+    Surroundings,
+    shared_extents,
+)
 from tiledialect.checkers.certificate_parts import Ranges, Space
 from tiledialect.checkers.certificate_program import Task, read_task
 from tiledialect.checkers.check_certificate import is_enumerated, make_space
 from tiledialect.chunks import chunkings
 from tiledialect.machine import Machine
-from tiledialect.program import read_program
+from tiledialect.program import Program, read_program
 from tiledialect.search.problem import make_problem
 from tiledialect.search.solve import search
 
@@ -33,6 +38,15 @@ def spaces(task: Task, machine: Machine, low: int, high: int) -> list[Space | No
         make_space(task, machine, at, chunks, ROOMY) if is_enumerated(group) else None
         for at, group in enumerate(task.groups)
     ]
+
+
+def stored_elsewhere(program: Program, machine: Machine) -> int:
+    """Bytes that parameters take at most which no product has a choice for."""
+    return sum(
+        -(-value.form.bytes // machine.tiles) + 16
+        for value in program.values
+        if value.is_stored
+    )
 
 
 def alone(space: Space, parts: tuple[int, ...], steps: int, paths: Paths) -> Ranges:
@@ -51,6 +65,9 @@ def test_no_candidate_takes_less_than_its_bound(seed: int) -> None:
     assert [g.name for g in task.groups] == [g.name for g in program.groups]
     chosen = [sampled(t, rng, 6, 4) for t in tables(program, machine)]
     around = Surroundings(task, machine, Chunks(1, 1, frozenset()))
+    problem = make_problem(program, machine, chosen)
+    assert around.base() <= problem.interface_bytes + stored_elsewhere(program, machine)
+    assert Support.of(task, machine).code <= problem.code_bytes
     before: Oracle | None = None
     for at, space in enumerate(spaces(task, machine, 1, 1)):
         oracle = Oracle(program, machine, at, chosen[at])
@@ -66,6 +83,7 @@ def test_no_candidate_takes_less_than_its_bound(seed: int) -> None:
             assert least is not None
             assert least.stored <= part.resident
             assert least.live <= part.transient
+            assert least.rows <= part.rows
             assert least.cycles <= part.cycles
         before = oracle
 
@@ -107,13 +125,14 @@ def test_no_plan_in_chunks_takes_less_than_its_bound(seed: int) -> None:
     best = outcome.plans[0]
     for low, high in ((chunking.count,) * 2, (2, chunking.extent), (1, chunking.count)):
         around = Surroundings(task, machine, Chunks(low, high, shared_extents(task)))
-        cycles, stored, live = 0, 0, 0
+        cycles, stored, live, rows = 0, 0, 0, 0
         for at, space in enumerate(spaces(task, machine, low, high)):
             assert space is not None, "all groups of these programs are products"
             variant, parts = best.choices[at]
             least = space.least(alone(space, parts, variant.steps, variant.paths))
             assert least is not None
             cycles, stored = cycles + least.cycles, stored + least.stored
-            live = max(live, least.live)
+            live, rows = max(live, least.live), rows + least.rows
+        support = Support.of(task, machine).least(rows)
         assert cycles <= best.cycles
-        assert around.base() + stored + live <= best.footprint
+        assert support + around.base() + stored + live <= best.footprint

@@ -2,7 +2,7 @@
 
 The rules are those of docs/plan-space.md, "Bounds that a certificate proves", written
 here apart from the cost model: vectorised over grids, one row a place where the sum may
-rest. Everything left out (control words, staging, packing, gaps) only adds.
+rest. Everything left out (staging, packing, gaps, most control words) only adds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
 WORD = 4
+PIECE = 32
+"""Pieces of a block that is spread are whole multiples of so many bytes."""
 ALIGN = 16
 DEPTH = 3
 """The dimension that is summed over."""
@@ -65,11 +68,12 @@ class Place:
 @dataclass(frozen=True)
 class Bytes:
     """Of stored operands (grids); of what else lives at the fullest point, and which of
-    POINTS it is (rests, grids)."""
+    POINTS it is; of control words and the program's steps (rests, grids)."""
 
     stored: Ints
     live: Ints
     point: Ints
+    rows: Ints
 
 
 class Contraction:
@@ -148,15 +152,20 @@ class Contraction:
         return found
 
     def bytes(
-        self, extents: Sequence[int], grids: Ints, steps: int, spread: bool | None
+        self,
+        extents: Sequence[int],
+        grids: Ints,
+        steps: tuple[int, int],
+        spread: bool | None,
     ) -> Bytes:
-        """Bytes with at most so many steps."""
+        """Bytes with a number of steps in a range: buffers with the last of them, rows
+        with the first."""
         blocks = self.blocks(extents, grids)
         zero = np.zeros(len(grids), dtype=np.int64)
         stored, deliver, read = zero, zero, zero
         panel = self.work.grains[DEPTH]
         window = list(blocks)
-        deep = per(per(blocks[DEPTH], panel), steps) * panel
+        deep = per(per(blocks[DEPTH], panel), steps[1]) * panel
         window[DEPTH] = np.minimum(deep, blocks[DEPTH])
         for number, fetched in enumerate(self.place.fetched):
             block = self._block_bytes(number, blocks)
@@ -167,13 +176,14 @@ class Contraction:
                 read = read + (up(part) if spread else zero)
                 continue
             share = zero + self._share(number, extents)
-            streamed = up(part) + up(share) if steps > 1 else up(block)
+            streamed = up(part) + up(share) if steps[1] > 1 else up(block)
             read = read + np.minimum(up(block), streamed)
             deliver = np.maximum(deliver, up(part) + self.place.sources[number])
         points = self._after(extents, blocks, grids, read)
         stacked = np.stack([np.broadcast_to(deliver, points[0].shape), *points], axis=0)
         live = stacked.max(axis=0) + self.place.alive
-        return Bytes(stored, live, stacked.argmax(axis=0))
+        rows = self._rows(blocks, grids, steps[0], spread)
+        return Bytes(stored, live, stacked.argmax(axis=0), rows)
 
     def _after(
         self, extents: Sequence[int], blocks: Sequence[Ints], grids: Ints, read: Ints
@@ -200,6 +210,63 @@ class Contraction:
                 stages = 0 * stages
             rows.append([read + computed, sums, stages, settle])
         return [np.stack(point) for point in zip(*rows, strict=True)]
+
+    def _moved(self, number: int, grids: Ints, spread: bool | None) -> Mask:
+        """Where an operand moves for certain: a link's block that no other tile shares
+        may lie there already."""
+        fetched = self.place.fetched[number]
+        if fetched == LINKED:
+            return self._sharing(number, grids) > 1
+        return np.full(len(grids), fetched == LINEAR or spread is True)
+
+    def _messages(self, number: int, blocks: Sequence[Ints], grids: Ints) -> Ints:
+        """Messages that bring an operand to a tile that needs it: of a block that is
+        gathered one from each tile that has a piece, of one from linear ownership maybe
+        one for each row of a panel instead."""
+        if self.place.fetched[number] == LINKED:
+            return np.ones(len(grids), dtype=np.int64)
+        grains = self.work.grains
+        padded = [per(block, grains[d]) * grains[d] for d, block in enumerate(blocks)]
+        size = self._block_bytes(number, padded)
+        sharing = self._sharing(number, grids)
+        piece = per(per(size, sharing), PIECE) * PIECE
+        pieces = np.minimum(sharing, per(size, np.maximum(piece, 1)))
+        if self.place.fetched[number] == LINEAR:
+            panels = per(blocks[DEPTH], grains[DEPTH])
+            outer = [d for d in self.work.uses[number].axes if d != DEPTH]
+            short = np.where(panels > 1, _product([blocks[d] for d in outer]), 1)
+            pieces = np.minimum(pieces, short * panels)
+        return np.maximum(pieces, 1)
+
+    def _rows(
+        self, blocks: Sequence[Ints], grids: Ints, steps: int, spread: bool | None
+    ) -> Ints:
+        """Bytes of control words and of the program's steps, for each place of the sum:
+        what all phases and compute sets take at least."""
+        x, step_bytes = self.machine.exchange, self.machine.code.step_bytes
+        phase = x.phase_controls * x.control_word_bytes
+        send = (x.send_controls + x.gap_controls) * x.control_word_bytes
+        hear = (x.source_controls + x.pointer_controls) * x.control_word_bytes
+        moves, messages, most = (np.zeros(len(grids), dtype=np.int64) for _ in "abc")
+        for number in range(len(self.place.fetched)):
+            moved = self._moved(number, grids, spread)
+            some = moved * self._messages(number, blocks, grids)
+            moves, messages = moves + moved, messages + some
+            most = np.maximum(most, some)
+        messages = messages + np.maximum(0, steps - most) * (steps > 1)
+        rows = moves * (phase + send) + (steps - 1) * phase + messages * hear
+        rows = (
+            rows + (np.maximum(moves, steps if steps > 1 else 0) + steps) * step_bytes
+        )
+        rows = rows + step_bytes * bool(self.work.stages)
+        partials = grids[:, DEPTH]
+        summed = phase + send + (partials - 1) * hear + 2 * step_bytes
+        rows = rows + np.where(partials > 1, summed, 0)
+        away = 0 if self.place.settled is None else phase + send + hear + step_bytes
+        linear = [False] * len(self.work.axes) + [True] * (not self.work.stages)
+        return np.stack(
+            [rows + np.where((partials > 1) & there, 0, away) for there in linear]
+        )
 
     def cycles(
         self, extents: Sequence[int], grids: Ints, steps: int, spread: bool | None

@@ -7,6 +7,9 @@ values in linear ownership take bytes that no choice of a group can save.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tiledialect.checkers.certificate_bounds import (
     ALIGN,
@@ -16,8 +19,13 @@ from tiledialect.checkers.certificate_bounds import (
     Place,
 )
 from tiledialect.checkers.certificate_program import Task, Work
-from tiledialect.codelets import map_cycles, reduce_cycles
+from tiledialect.codelets import code_bytes, map_cycles, reduce_cycles
 from tiledialect.machine import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -74,26 +82,50 @@ def _products(shape: tuple[int, ...]) -> set[int]:
     return found
 
 
+@dataclass(frozen=True)
+class Support:
+    """Bytes of a tile that hold no tensor: the machine's reservation, or code with
+    rows where these are more."""
+
+    reserved: int
+    code: int
+
+    @staticmethod
+    def of(task: Task, machine: Machine) -> Support:
+        families = {group.family for group in task.groups} | {"sum", "copy"}
+        chains = {group.stages for group in task.groups if group.stages}
+        code = code_bytes(machine, families - {"map"}, len(chains), 0)
+        code += machine.code.profile_bytes
+        return Support(machine.memory.support_bytes, code)
+
+    def bytes(self, rows: Ints) -> Ints:
+        """With so many bytes of rows."""
+        return np.maximum(self.reserved, self.code + rows)
+
+    def least(self, rows: int) -> int:
+        return max(self.reserved, self.code + rows)
+
+
 class Surroundings:
     """The bytes around every group in one case."""
 
     def __init__(self, task: Task, machine: Machine, chunks: Chunks) -> None:
         self.task, self.machine, self.chunks = task, machine, chunks
 
-    def share(self, value: int) -> int:
+    def share(self, value: int, *, chunk: bool = False) -> int:
         """Bytes of a value on a tile at least: whole where it is an argument or a
-        result, a chunk of it elsewhere."""
+        result, a `chunk` of it elsewhere."""
         form = self.task.values[value].form
         elements = form.elements
         whole = self.task.values[value].argument or value in self.task.outputs
-        if not whole:
+        if chunk or not whole:
             elements = -(-elements // self.chunks.high)
         size = -(-elements * form.format.bytes // self.machine.tiles)
         return -(-size // ALIGN) * ALIGN
 
     def base(self) -> int:
-        """Bytes that lie on every tile all through the run: the support, values that
-        no group reads, and stored ones of groups that are no contractions."""
+        """Bytes that lie on every tile all through the run besides the support: values
+        that no group reads, and stored ones of groups that are no contractions."""
         task = self.task
         products = {
             use.value
@@ -101,7 +133,7 @@ class Surroundings:
             if group.family == "matmul"
             for use in group.uses
         }
-        total = self.machine.memory.support_bytes
+        total = 0
         for index, value in enumerate(task.values):
             readers = task.readers(index)
             if (
@@ -114,7 +146,8 @@ class Surroundings:
 
     def alive(self, position: int) -> int:
         """Bytes of values in linear ownership while a group runs, but for those that
-        it uses up. In chunks, arguments and results are there all the time."""
+        it uses up. In chunks, results are there all the time; in three or more of them
+        arguments too."""
         task = self.task
         used_up = {
             use.value
@@ -133,9 +166,11 @@ class Surroundings:
         return total
 
     def _always(self, value: int) -> bool:
-        """Whether a value lies there whole while chunks run."""
-        whole = self.task.values[value].argument or value in self.task.outputs
-        return self.chunks.low > 1 and whole
+        """Whether a value lies there whole while some chunk runs. Of two chunks the
+        second may have used up the arguments."""
+        if self.task.values[value].argument:
+            return self.chunks.low > 2
+        return self.chunks.low > 1 and value in self.task.outputs
 
     def place(self, position: int) -> Place:
         """What surrounds the contraction at a position."""
@@ -148,7 +183,7 @@ class Surroundings:
             fetched.append(STORED if value.stored else LINKED if linked else LINEAR)
             used_up = linked or task.last_use(use.value) == position
             there = value.stored or not used_up or self._always(use.value)
-            sources.append(0 if there else self.share(use.value))
+            sources.append(0 if there else self.share(use.value, chunk=True))
         settled: int | None = None
         if not task.may_link(position):
             settled = 0 if self._always(group.result) else self.share(group.result)
@@ -161,7 +196,8 @@ class Surroundings:
         live = self.alive(position)
         for value in {use.value for use in group.uses}:
             read = not task.values[value].stored and task.last_use(value) == position
-            live += self.share(value) * (read and not self._always(value))
+            used_up = read and not self._always(value)
+            live += self.share(value, chunk=True) * used_up
         live += self.share(group.result) * (not self._always(group.result))
         return Plain(self._plain_cycles(group), live)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.checkers.certificate_bounds import Bytes, Contraction
-from tiledialect.checkers.certificate_cases import Chunks
+from tiledialect.checkers.certificate_cases import Chunks, Support
 from tiledialect.checkers.disproof import Disproof
 
 if TYPE_CHECKING:
@@ -32,16 +32,20 @@ MOST_CELLS = 1 << 22
 ENDLESS = int(np.iinfo(np.int64).max) // 4
 
 Ranges = tuple[tuple[int, int], ...]
+State = tuple[int, int, int, int]
+"""Stored bytes, live bytes, bytes of rows, cycles."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """The least of a part's candidates that fit the budget: bytes of stored operands,
-    bytes of what else lives at the group's fullest point, cycles. None fits: `cycles`
-    is ENDLESS, and `live` all bytes that the lightest needs, others' included."""
+    bytes of what else lives at the group's fullest point, bytes of rows, cycles. None
+    fits: `cycles` is ENDLESS, and `live` all bytes that the lightest needs, others' and
+    the support included."""
 
     stored: int
     live: int
+    rows: int
     cycles: int
     point: int
 
@@ -54,7 +58,7 @@ class Space:
     """All candidates of one contraction in one case.
 
     tops    the last number of each column
-    others  all bytes that lie there besides this group's, at least
+    others  bytes of tensors that lie there besides this group's, at least
     """
 
     def __init__(
@@ -62,10 +66,11 @@ class Space:
         contraction: Contraction,
         chunks: Chunks,
         dims: Sequence[int],
+        support: Support,
         budget: int,
     ) -> None:
         self.contraction, self.chunks, self.dims = contraction, chunks, list(dims)
-        self.others, self.budget = 0, budget
+        self.support, self.others, self.budget = support, 0, budget
         self.tiles = contraction.machine.tiles
         work = contraction.work
         whole = [
@@ -179,21 +184,23 @@ class Space:
     ) -> Claim | None:
         """The bounds with chunks of one dimension."""
         last, size = self._extents(dim, self.chunks.high), self.contraction
-        need: Bytes = size.bytes(last, grids, steps[1], spread)
+        need: Bytes = size.bytes(last, grids, steps, spread)
         inside = (need.stored >= stored[0]) & (need.stored <= stored[1])
         if not inside.any():
             return None
-        total = need.live + need.stored + self.others
+        rows = need.rows * self.chunks.low
+        total = need.live + need.stored + self.others + self.support.bytes(rows)
         fits = inside & (total <= self.budget)
         if not fits.any():
             lightest, at = _least_of(total, inside)
-            return Claim(0, lightest, ENDLESS, int(need.point[at]))
+            return Claim(0, lightest, 0, ENDLESS, int(need.point[at]))
         columns = fits.any(axis=0)
         cycles = self._cycles(grids[columns], steps[0], spread, dim)
         live, at = _least_of(need.live, fits)
         return Claim(
             int(need.stored[columns].min()),
             live,
+            int(rows[fits].min()),
             int(cycles[fits[:, columns]].min()),
             int(need.point[at]),
         )
@@ -202,7 +209,7 @@ class Space:
         """Bytes that stored operands hold on a tile at least."""
         kinds = (False, True) if self.tops[5] else (None,)
         extents = self.contraction.work.extents
-        found = [self.contraction.bytes(extents, self.grids, 1, k) for k in kinds]
+        found = [self.contraction.bytes(extents, self.grids, (1, 1), k) for k in kinds]
         return min(int(one.stored.min()) for one in found)
 
     def _extents(self, dim: int, chunks: int) -> list[int]:
@@ -241,31 +248,43 @@ def joined(claims: Sequence[Claim | None]) -> Claim | None:
     return Claim(
         min(claim.stored for claim in some),
         lightest.live,
+        min(claim.rows for claim in some),
         min(claim.cycles for claim in some),
         lightest.point,
     )
 
 
-def combined(groups: Sequence[Sequence[Claim]], base: int, budget: int) -> int:
+def combined(
+    groups: Sequence[Sequence[Claim]], support: Support, base: int, budget: int
+) -> int:
     """The least cycles of all ways to take a part of each group that fit the budget;
     ENDLESS: none does."""
-    states = [(0, 0, 0)]
+    states: list[State] = [(0, 0, 0, 0)]
     for claims in groups:
         made = {
-            (stored + claim.stored, max(live, claim.live), cycles + claim.cycles)
-            for (stored, live, cycles), claim in product(states, claims)
+            (
+                stored + claim.stored,
+                max(live, claim.live),
+                rows + claim.rows,
+                cycles + claim.cycles,
+            )
+            for (stored, live, rows, cycles), claim in product(states, claims)
             if claim.fits
         }
-        states = _front(made, budget - base)
-    return min((cycles for _, _, cycles in states), default=ENDLESS)
+        states = _front(
+            [
+                one
+                for one in sorted(made)
+                if base + one[0] + one[1] + support.least(one[2]) <= budget
+            ]
+        )
+    return min((cycles for *_, cycles in states), default=ENDLESS)
 
 
-def _front(states: set[tuple[int, int, int]], room: int) -> list[tuple[int, int, int]]:
-    """The states that fit, and that no other is at least as good as in all three."""
-    kept: list[tuple[int, int, int]] = []
-    for one in sorted(states):
-        if one[0] + one[1] > room:
-            continue
-        if not any(k[1] <= one[1] and k[2] <= one[2] for k in kept):
+def _front(states: Sequence[State]) -> list[State]:
+    """The states, sorted, that no other is at least as good as in everything."""
+    kept: list[State] = []
+    for one in states:
+        if not any(all(a <= b for a, b in zip(k, one, strict=True)) for k in kept):
             kept.append(one)
     return kept

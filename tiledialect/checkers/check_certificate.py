@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tiledialect.checkers.certificate_bounds import POINTS, Contraction
 from tiledialect.checkers.certificate_cases import (
     Chunks,
+    Support,
     Surroundings,
     chunked_dimensions,
     shared_extents,
@@ -38,7 +39,8 @@ from tiledialect.checkers.certificate_program import Task, Work, read_task
 from tiledialect.checkers.disproof import Disproof
 from tiledialect.machine import Machine
 
-PER_PART = 2 * len(COLUMNS) + 4
+CLAIMS = 5
+PER_PART = 2 * len(COLUMNS) + CLAIMS
 """Numbers of a part: its ranges, then what it claims."""
 
 GAP_OF = 10_000
@@ -114,7 +116,8 @@ def _prove_case(
                 claims.append(_part_claims(space, fields))
         except Disproof as error:
             raise Disproof(f"'{group.name}': {error}") from error
-    return combined(claims, base, budget), sum(map(len, claims))
+    support = Support.of(task, machine)
+    return combined(claims, support, base, budget), sum(map(len, claims))
 
 
 def is_enumerated(group: Work) -> bool:
@@ -130,7 +133,7 @@ def make_space(
     place = Surroundings(task, machine, chunks).place(position)
     contraction = Contraction(task, machine, group, place)
     dims = chunked_dimensions(task, group, chunks)
-    return Space(contraction, chunks, dims, budget)
+    return Space(contraction, chunks, dims, Support.of(task, machine), budget)
 
 
 def _part_claims(space: Space, fields: Mapping[str, object]) -> list[Claim]:
@@ -139,9 +142,10 @@ def _part_claims(space: Space, fields: Mapping[str, object]) -> list[Claim]:
     every: list[Ranges] = []
     for number, row in enumerate(_list(fields.get("parts"), "parts")):
         numbers = _numbers(row, "a part", PER_PART)
-        stored, live, cycles, point = numbers[-4:]
-        claim = Claim(stored, live, ENDLESS if cycles < 0 else cycles, point)
-        ranges = tuple(zip(numbers[:-4:2], numbers[1:-4:2], strict=True))
+        stored, live, rows, cycles, point = numbers[-CLAIMS:]
+        claim = Claim(stored, live, rows, ENDLESS if cycles < 0 else cycles, point)
+        ends = numbers[:-CLAIMS]
+        ranges = tuple(zip(ends[::2], ends[1::2], strict=True))
         try:
             _check_part(space, ranges, claim)
         except Disproof as error:
@@ -166,6 +170,7 @@ def _check_part(space: Space, ranges: Ranges, claim: Claim) -> None:
         raise Disproof(f"a candidate with {least.cycles} cycles may fit the budget")
     _check_least("bytes of stored operands", claim.stored, least.stored)
     _check_least("bytes", claim.live, least.live)
+    _check_least("bytes of rows", claim.rows, least.rows)
     _check_least("cycles", claim.cycles, least.cycles)
     if claim.live == least.live and claim.point != least.point:
         raise Disproof(f"it is fullest at '{POINTS[least.point]}'")
@@ -185,7 +190,7 @@ def _plain_claim(
     cycles = _number(fields.get("cycles"), "cycles")
     _check_least("bytes", live, least.live)
     _check_least("cycles", cycles, least.cycles)
-    return Claim(0, live, cycles, 0)
+    return Claim(0, live, 0, cycles, 0)
 
 
 def _check_words(

@@ -8,13 +8,15 @@ cut where that raises the bound, a few dozen at most.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
 from tiledialect.machine import Machine
 from tiledialect.program import Program
-from tiledialect.search.floors import Ground, Span
+from tiledialect.search.ground import Ground, Span
 from tiledialect.search.parts import (
     ENDLESS,
     STORED,
@@ -34,17 +36,23 @@ MOST_PARTS = 28
 
 MOST_CASES = 8
 
+State = tuple[int, int, int, int, tuple[int, ...]]
+"""Stored bytes, live bytes, bytes of rows, cycles, and the parts they are of."""
+
 Plain = int | str | list["Plain"] | dict[str, "Plain"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """The parts of every group in a span of chunk counts; `cycles` of whatever fits."""
+    """The parts of every group in a span of chunk counts; `cycles` of whatever fits.
+    `base`: bytes of tensors beside all; `reserved` or `code`: of the support."""
 
     span: Span
     tables: tuple[Table | None, ...]
     parts: tuple[tuple[Part, ...], ...]
     base: int
+    reserved: int
+    code: int
     cycles: int
 
 
@@ -104,27 +112,60 @@ def lower_bound(
 ) -> Bound:
     """A bound of the cycles of all plans within the budget, and its proof. `cycles` of
     a plan that is known: no bound above it is sought."""
+    make = partial(_case, program, machine, budget)
     top = max(shared_extents(program), default=1)
-    roots = [_case(program, machine, budget, Span(1, top))]
-    if not _is_refuted(roots[0]):
+    if cycles is None:
+        cases = _refutation(make, budget, [Span(1, top)])
+    else:
         spans = [Span(1, 1)] + [Span(2, top)] * (top > 1)
-        roots = [_case(program, machine, budget, span) for span in spans]
-    cases = [_refined(case, budget, cycles) for case in roots]
-    while len(cases) < (MOST_CASES if cycles else MOST_CASES // 2):
+        cases = _bounded(make, budget, cycles, spans)
+    least = min(case.cycles for case in cases)
+    return Bound(None if least >= ENDLESS else least, tuple(cases))
+
+
+def _refutation(
+    make: Callable[[Span], Case], budget: int, spans: list[Span]
+) -> list[Case]:
+    """Cases that are refuted, as few as it takes; where one is not, or they become too
+    many, the last ones are not."""
+    found: list[Case] = []
+    while spans:
+        span = spans.pop(0)
+        case = make(span)
+        wide = span.high >= 2 * span.low
+        if not _is_refuted(case) and (not wide or len(found) > MOST_CASES):
+            case = _refined(case, budget, None)
+        single = span.low == span.high
+        if _is_refuted(case) or single or len(found) > MOST_CASES:
+            found.append(case)
+        else:
+            spans[:0] = _halves(span)
+        if not _is_refuted(found[-1]) if found else False:
+            break
+    if spans:  # what is left has no proof either
+        found.append(make(Span(spans[0].low, spans[-1].high)))
+    return found
+
+
+def _bounded(
+    make: Callable[[Span], Case], budget: int, cycles: int, spans: list[Span]
+) -> list[Case]:
+    """Cases of which none, if that can be shown, takes fewer than these cycles."""
+    cases = [_refined(make(span), budget, cycles) for span in spans]
+    while len(cases) < MOST_CASES:
         at = min(range(len(cases)), key=lambda i: cases[i].cycles)
         span = cases[at].span
-        if cases[at].cycles >= (ENDLESS if cycles is None else cycles):
+        if cases[at].cycles >= cycles or span.low == span.high:
             break
-        if span.low == span.high:
-            break
-        middle = span.low if span.low < 4 else min(span.high - 1, span.low * 3 // 2)
-        halves = [Span(span.low, middle), Span(middle + 1, span.high)]
-        made = [_case(program, machine, budget, half) for half in halves]
+        made = [make(half) for half in _halves(span)]
         cases[at : at + 1] = [_refined(case, budget, cycles) for case in made]
-    least = min(case.cycles for case in cases)
-    if cycles is not None:
-        least = min(least, cycles)
-    return Bound(None if least >= ENDLESS else least, tuple(cases))
+    return cases
+
+
+def _halves(span: Span) -> list[Span]:
+    """A span cut in two: small counts alone, larger ones in growing ranges."""
+    middle = span.low if span.low < 4 else min(span.high - 1, span.low * 3 // 2)
+    return [Span(span.low, middle), Span(middle + 1, span.high)]
 
 
 def refuted(program: Program, machine: Machine, budget: int) -> bool:
@@ -151,38 +192,50 @@ def _case(program: Program, machine: Machine, budget: int, span: Span) -> Case:
     for at, table in enumerate(tables):
         if table is None:
             cycles, live = ground.plain(at)
-            parts.append((Part((), 0, live, cycles, 0),))
+            parts.append((Part((), 0, live, 0, cycles, 0),))
         else:
             table.others = ground.base + sum(stored) - stored[at]
             parts.append((table.whole(),))
-    case = Case(span, tuple(tables), tuple(parts), ground.base, 0)
+    reserved, code = machine.memory.support_bytes, ground.code_bytes
+    case = Case(span, tuple(tables), tuple(parts), ground.base, reserved, code, 0)
     return replace(case, cycles=_best(case, budget)[0])
 
 
 def _best(case: Case, budget: int) -> tuple[int, int, tuple[int, ...]]:
     """Of all ways to take a part of each group the least cycles of those that fit,
     the bytes of these parts, and which they are; ENDLESS: none fits."""
-    room = budget - case.base
-    states: list[tuple[int, int, int, tuple[int, ...]]] = [(0, 0, 0, ())]
+    states: list[State] = [(0, 0, 0, 0, ())]
     for parts in case.parts:
         some = [(i, part) for i, part in enumerate(parts) if part.fits]
         made = sorted(
-            (s + p.stored, max(live, p.live), c + p.cycles, (*way, i))
-            for (s, live, c, way), (i, p) in product(states, some)
+            (
+                stored + part.stored,
+                max(live, part.live),
+                rows + part.rows,
+                cycles + part.cycles,
+                (*way, i),
+            )
+            for (stored, live, rows, cycles, way), (i, part) in product(states, some)
         )
-        states = _front([one for one in made if one[0] + one[1] <= room])
+        states = _front([one for one in made if _bytes(case, one) <= budget])
     if not states:
         return ENDLESS, 0, ()
-    stored, live, cycles, way = min(states, key=lambda one: (one[2], one[0] + one[1]))
-    return cycles, stored + live, way
+    best = min(states, key=lambda one: (one[3], _bytes(case, one)))
+    return best[3], _bytes(case, best), best[4]
 
 
-def _front(
-    states: list[tuple[int, int, int, tuple[int, ...]]],
-) -> list[tuple[int, int, int, tuple[int, ...]]]:
-    kept: list[tuple[int, int, int, tuple[int, ...]]] = []
+def _bytes(case: Case, state: State) -> int:
+    """All bytes of a tile."""
+    return case.base + state[0] + state[1] + max(case.reserved, case.code + state[2])
+
+
+def _front(states: list[State]) -> list[State]:
+    """The states, sorted, that no other is at least as good as in everything."""
+    kept: list[State] = []
     for one in states:
-        if not any(k[1] <= one[1] and k[2] <= one[2] for k in kept):
+        if not any(
+            all(a <= b for a, b in zip(k[:4], one[:4], strict=True)) for k in kept
+        ):
             kept.append(one)
     return kept
 
@@ -190,7 +243,7 @@ def _front(
 def _refined(case: Case, budget: int, cycles: int | None) -> Case:
     """The case with parts cut where that raises its bound."""
     target = ENDLESS if cycles is None else cycles
-    most = MOST_PARTS if cycles else MOST_PARTS // 2
+    most = MOST_PARTS if cycles else MOST_PARTS * 2
     while sum(map(len, case.parts)) < most:
         now, size, way = _best(case, budget)
         if now >= target or _is_taken(case, budget, way):
@@ -208,12 +261,13 @@ def _refined(case: Case, budget: int, cycles: int | None) -> Case:
 def _is_taken(case: Case, budget: int, way: tuple[int, ...]) -> bool:
     """Whether the fastest candidates of these parts fit together: then no other way to
     cut the parts gives a higher bound."""
-    stored, live = 0, 0
+    stored, live, rows = 0, 0, 0
     for table, parts, which in zip(case.tables, case.parts, way, strict=True):
         part = parts[which]
         stored += part.fast.at[STORED] if table is not None else 0
         live = max(live, part.live if table is None else part.fast.live)
-    return case.base + stored + live <= budget
+        rows += part.fast.rows
+    return _bytes(case, (stored, live, rows, 0, ())) <= budget
 
 
 def _cut(case: Case, budget: int, at: int, which: int) -> list[tuple[int, int, Case]]:
@@ -248,4 +302,4 @@ def _plain_case(program: Program, case: Case) -> Plain:
 def _row(part: Part) -> Plain:
     ends: list[Plain] = [end for both in part.ranges for end in both]
     cycles = part.cycles if part.fits else -1
-    return [*ends, part.stored, part.live, cycles, part.point]
+    return [*ends, part.stored, part.live, part.rows, cycles, part.point]

@@ -7,35 +7,31 @@ checker of certificates has code of its own for them, which has to agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiledialect.candidates import grains, matrix_mode
-from tiledialect.codelets import map_cycles, matmul_cycles, reduce_cycles, sum_cycles
+from tiledialect.codelets import (
+    map_cycles,
+    matmul_cycles,
+    sum_cycles,
+)
 from tiledialect.cost.operand import phase_start, sized
 from tiledialect.cost.spec import block_extent, ceil_div
 from tiledialect.formats import format_named
-from tiledialect.machine import Machine
-from tiledialect.program import Group, Program
+from tiledialect.group_layouts import RUN_BYTES
+from tiledialect.search.ground import Ground
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
 
 DEPTH = 3
 WORD = 4
-
-
-@dataclass(frozen=True)
-class Span:
-    """A range of chunk counts."""
-
-    low: int
-    high: int
 
 
 @dataclass(frozen=True)
@@ -45,119 +41,7 @@ class Floor:
     stored: Ints
     live: Ints
     point: Ints
-
-
-class Ground:
-    """What lies on every tile in a span of chunk counts, whatever is chosen."""
-
-    def __init__(self, program: Program, machine: Machine, span: Span) -> None:
-        self.program, self.machine, self.span = program, machine, span
-
-    def share(self, number: int) -> int:
-        """A tile's part of a value, or of a chunk of one between groups."""
-        value = self.program.values[number]
-        elements = value.form.elements
-        if value.kind == "computed" and number not in self.program.outputs:
-            elements = -(-elements // self.span.high)
-        size = elements * value.form.format.bytes
-        return int(sized(np.array(-(-size // self.machine.tiles))))
-
-    def rests(self, position: int) -> bool:
-        """Whether a group's result may stay as it is made."""
-        value = self.program.groups[position].result.value
-        users = self.program.users(value)
-        return value not in self.program.outputs and users == [position + 1]
-
-    def stays(self, number: int) -> bool:
-        """Whether a value is there in whole from chunk to chunk."""
-        kind = self.program.values[number].kind
-        ends = kind == "input" or number in self.program.outputs
-        return self.span.low > 1 and ends
-
-    @cached_property
-    def base(self) -> int:
-        """Bytes of the support and of values that no contraction has a choice for."""
-        program, total = self.program, self.machine.memory.support_bytes
-        groups = [group for group in program.groups if group.family == "matmul"]
-        multiplied = {operand.value for g in groups for operand in g.operands}
-        for number, value in enumerate(program.values):
-            users = program.users(number)
-            unread = value.kind in ("input", "parameter") and not users
-            returned = value.is_stored and number in program.outputs
-            beside = value.is_stored and users and number not in multiplied
-            if unread or returned or beside:
-                total += self.share(number)
-        return total
-
-    def alive(self, position: int) -> int:
-        """Bytes of values that a group leaves where they are."""
-        program = self.program
-        makers = {g.result.value: at for at, g in enumerate(program.groups)}
-        own = {operand.value for operand in program.groups[position].operands}
-        total = 0
-        for number, value in enumerate(program.values):
-            last = program.last_use(number)
-            if value.is_stored or (value.kind == "input" and not program.users(number)):
-                continue
-            made = makers.get(number, -1)
-            came = value.kind == "input" or (
-                0 <= made < position and not self.rests(made)
-            )
-            consumed = number in own and last == position
-            if self.stays(number) or (came and last >= position and not consumed):
-                total += self.share(number)
-        return total
-
-    def source(self, position: int, number: int) -> int:
-        """Bytes that a value which a group uses up holds until it is delivered."""
-        program = self.program
-        if program.values[number].is_stored or self.stays(number):
-            return 0
-        if self.comes_linked(position, number):
-            return self.share(number)
-        return self.share(number) * (program.last_use(number) == position)
-
-    def comes_linked(self, position: int, number: int) -> bool:
-        """Whether a value rests where the group before left it."""
-        if position == 0 or not self.rests(position - 1):
-            return False
-        return self.program.groups[position - 1].result.value == number
-
-    def settled(self, position: int) -> int | None:
-        """Bytes of a result in linear ownership; None: it need not go there."""
-        if self.rests(position):
-            return None
-        value = self.program.groups[position].result.value
-        return 0 if self.stays(value) else self.share(value)
-
-    def plain(self, position: int) -> tuple[int, int]:
-        """Cycles and live bytes of a group that is no contraction, at least."""
-        group, live = self.program.groups[position], self.alive(position)
-        for number in {operand.value for operand in group.operands}:
-            dies = self.program.last_use(number) == position
-            stored = self.program.values[number].is_stored
-            if dies and not stored and not self.stays(number):
-                live += self.share(number)
-        value = group.result.value
-        live += 0 if self.stays(value) else self.share(value)
-        return self._plain_cycles(group), live
-
-    def _plain_cycles(self, group: Group) -> int:
-        points = prod(dim.extent for dim in group.dims)
-        if points == 0 or group.family == "matmul":
-            return 0
-        machine, each = self.machine, -(-points // self.machine.tiles)
-        if group.family == "map":
-            return int(map_cycles(machine, group.stages, each, False))
-        first = self.program.values[group.operands[0].value].form.format.name
-        call = int(reduce_cycles(machine, first, 0, each))
-        row = int(reduce_cycles(machine, first, 1, each)) - call
-        total = call + row // machine.workers
-        made = prod(group.extents(group.result.axes))
-        if group.stages and made:
-            mine = -(-made // machine.tiles)
-            total += int(map_cycles(machine, group.stages, mine, False))
-        return total
+    rows: Ints
 
 
 class Floors:
@@ -216,14 +100,15 @@ class Floors:
             found.append((np.full_like(self.partials, each), True))
         return found
 
-    def bytes(self, steps: int, spread: bool | None) -> Floor:
-        """Least bytes with up to so many steps; `spread`: how stored operands lie."""
+    def bytes(self, steps: tuple[int, int], spread: bool | None) -> Floor:
+        """Least bytes with a number of steps in a range; `spread`: how stored operands
+        lie."""
         extents = self._extents(self.ground.span.high)
         blocks = self._blocks(extents)
         depth, panel = blocks[DEPTH], self.grain[DEPTH]
         window = [*blocks[:DEPTH]]
         window.append(
-            np.minimum(depth, ceil_div(ceil_div(depth, panel), steps) * panel)
+            np.minimum(depth, ceil_div(ceil_div(depth, panel), steps[1]) * panel)
         )
         zero = 0 * depth
         stored, arriving, held = zero, zero, zero
@@ -237,12 +122,64 @@ class Floors:
                 continue
             total = prod(extents[d] for d in operand.axes) * self.width[number]
             each = sized(zero + -(-total // self.ground.machine.tiles))
-            few = sized(whole) if steps == 1 else np.minimum(sized(whole), part + each)
+            few = np.minimum(sized(whole), part + each * (steps[1] > 1))
             held = held + few
             source = self.ground.source(self.position, operand.value)
             arriving = np.maximum(arriving, part + source)
         live, point = self._fullest(extents, blocks, arriving, held)
-        return Floor(stored, live + self.ground.alive(self.position), point)
+        rows = self._rows(blocks, steps[0], spread)
+        return Floor(stored, live + self.ground.alive(self.position), point, rows)
+
+    def _moves(self, number: int, spread: bool | None) -> Mask:
+        """Where an operand moves, whatever is chosen."""
+        if self.stored[number]:
+            return np.full_like(self.splits, bool(spread))
+        operand = self.group.operands[number]
+        linked = self.ground.comes_linked(self.position, operand.value)
+        return (self.users[number] > 1) | (not linked)
+
+    def _messages(self, number: int, blocks: list[Ints]) -> Ints:
+        """Messages in which an operand comes to a tile, at least."""
+        operand, one = self.group.operands[number], np.ones_like(self.partials)
+        if self.ground.comes_linked(self.position, operand.value):
+            return one
+        full = [ceil_div(b, g) * g for b, g in zip(blocks, self.grain, strict=True)]
+        size = self._elements(full, operand.axes) * self.width[number]
+        users = self.users[number]
+        piece = ceil_div(ceil_div(size, users), RUN_BYTES) * RUN_BYTES
+        gathered = np.minimum(users, ceil_div(size, np.maximum(piece, 1)))
+        if not self.stored[number]:
+            outer = tuple(axis for axis in operand.axes if axis != DEPTH)
+            panels = ceil_div(blocks[DEPTH], self.grain[DEPTH])
+            lines = np.where(panels > 1, self._elements(blocks, outer), one)
+            gathered = np.minimum(gathered, lines * panels)
+        return np.maximum(gathered, one)
+
+    def _rows(self, blocks: list[Ints], steps: int, spread: bool | None) -> Ints:
+        """Bytes of control words, and of steps of the program, of one chunk: what its
+        phases and compute sets take at least."""
+        x, code = self.ground.machine.exchange, self.ground.machine.code
+        word = x.control_word_bytes
+        phase, send = x.phase_controls * word, (x.send_controls + x.gap_controls) * word
+        hear = (x.source_controls + x.pointer_controls) * word
+        moves = [self._moves(n, spread) for n in range(len(self.stored))]
+        heard = [m * self._messages(n, blocks) for n, m in enumerate(moves)]
+        moved, words = sum(moves, 0 * self.partials), sum(heard, 0 * self.partials)
+        phases = moved
+        if steps > 1:
+            words = words + np.maximum(0, steps - np.maximum.reduce(heard))
+            phases = np.maximum(moved, steps)
+        total = moved * (phase + send) + (steps - 1) * phase + words * hear
+        total = total + (phases + steps + bool(self.group.stages)) * code.step_bytes
+        sums = phase + send + (self.partials - 1) * hear + 2 * code.step_bytes
+        total = total + np.where(self.splits, sums, 0)
+        away = 0 * total
+        if self.settled is not None:
+            away = away + phase + send + hear + code.step_bytes
+        found = [total + away for _ in self.group.result.axes]
+        if not self.group.stages:
+            found.append(total + np.where(self.splits, 0, away))
+        return np.stack(found)
 
     def _fullest(
         self, extents: list[int], blocks: list[Ints], arriving: Ints, held: Ints
@@ -293,10 +230,7 @@ class Floors:
         total = b * (one - mode.call_cycles) + steps * mode.call_cycles
         phases = 0 * total
         for number, operand in enumerate(group.operands):
-            moves = np.full_like(self.splits, bool(spread))
-            if not self.stored[number]:
-                linked = self.ground.comes_linked(self.position, operand.value)
-                moves = (self.users[number] > 1) | (not linked)
+            moves = self._moves(number, spread)
             size = self._elements(blocks, operand.axes) * self.width[number]
             total = total + np.where(moves, ceil_div(size, WORD), 0)
             phases = phases + moves

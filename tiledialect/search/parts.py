@@ -4,7 +4,7 @@ least that those of them take which fit the budget."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from tiledialect.candidates import block_choices, grains
 from tiledialect.cost.operand import sized
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
-from tiledialect.search.floors import DEPTH, Floor, Floors, Ground
+from tiledialect.search.floors import DEPTH, Floor, Floors
+from tiledialect.search.ground import Ground
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,26 +33,29 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Sample:
-    """A candidate: its place in every column, and its own live bytes."""
+    """A candidate: its place in every column, its own live bytes, and rows."""
 
     at: tuple[int, ...]
     live: int
+    rows: int
 
 
 @dataclass(frozen=True)
 class Part:
     """Of the candidates in all ranges that fit: the least bytes of stored operands, of
-    what else is live at the fullest point, and cycles. None fits: `cycles` is ENDLESS
-    and `live` all that the lightest needs. `fast` and `light` are the candidates with
-    the fewest cycles and live bytes."""
+    what else is live at the fullest point, of rows, and cycles. None fits: `cycles` is
+    ENDLESS and `live` all that the lightest needs. `fast`, `light` and `few` are the
+    candidates with the fewest cycles, live bytes and rows."""
 
     ranges: Ranges
     stored: int
     live: int
+    rows: int
     cycles: int
     point: int
-    fast: Sample = Sample((), 0)
-    light: Sample = Sample((), 0)
+    fast: Sample = Sample((), 0, 0)
+    light: Sample = Sample((), 0, 0)
+    few: Sample = Sample((), 0, 0)
 
     @property
     def fits(self) -> bool:
@@ -61,12 +65,13 @@ class Part:
 @dataclass(frozen=True)
 class Fitting:
     """Candidates of one kind that fit, with a range of steps: their grids and stored
-    bytes (a column each), live bytes with the most steps and with the fewest, cycles,
-    the fullest point."""
+    bytes (a column each), live bytes with the most steps and with the fewest, rows and
+    cycles with the fewest, the fullest point."""
 
     columns: Ints
     live: Ints
     most_live: Ints
+    rows: Ints
     cycles: Ints
     point: Ints
 
@@ -97,7 +102,7 @@ def _parallel(program: Program, group: Group) -> list[int]:
 class Table:
     """The candidates of the contraction at a position, for a budget.
 
-    others  bytes that lie on every tile besides this group's
+    others  bytes of tensors that lie on every tile besides this group's
     """
 
     def __init__(self, ground: Ground, position: int, budget: int) -> None:
@@ -117,7 +122,7 @@ class Table:
         stored = self.floors[0].stored
         self.kinds = (False, True) if sum(stored) == 1 else (None,)
         self.parts: dict[Ranges, Part | None] = {}
-        self.known: dict[tuple[int, int, int, bool], Floor] = {}
+        self.known: dict[tuple[int, int, int, int, bool], Floor] = {}
         self.light: dict[tuple[int, int], tuple[Ints, Floors]] = {}
         self.fitting: dict[tuple[int, int, int, int], Fitting] = {}
 
@@ -138,7 +143,7 @@ class Table:
     @cached_property
     def least_stored(self) -> int:
         """Bytes that the stored operands hold on a tile at least."""
-        floors = [self.floors[0].bytes(1, kind) for kind in self.kinds]
+        floors = [self.floors[0].bytes((1, 1), kind) for kind in self.kinds]
         return min(int(floor.stored.min()) for floor in floors)
 
     def whole(self) -> Part:
@@ -177,8 +182,18 @@ class Table:
             return None
         light = min(some, key=lambda part: part.live)
         fast = min(some, key=lambda part: part.cycles)
-        stored = min(part.stored for part in some)
-        return replace(light, stored=stored, cycles=fast.cycles, fast=fast.fast)
+        few = min(some, key=lambda part: part.rows)
+        return Part(
+            ranges,
+            min(part.stored for part in some),
+            light.live,
+            few.rows,
+            fast.cycles,
+            light.point,
+            fast.fast,
+            light.light,
+            few.few,
+        )
 
     def _fit(self, ranges: Ranges, number: int, which: int) -> Part | None:
         """The part of the candidates that fit; None where none does."""
@@ -190,51 +205,60 @@ class Table:
             return None
         fast = int(at[some.cycles[at].argmin()])
         light = int(at[some.live[at].argmin()])
+        few = int(at[some.rows[at].argmin()])
 
         def sample(one: int, steps: int, live: Ints) -> Sample:
             *grid, stored = (int(column) for column in some.columns[one])
             kind = int(self.kinds[number] is True)
-            return Sample((*grid, steps, kind, stored), int(live[one]))
+            at = (*grid, steps, kind, stored)
+            return Sample(at, int(live[one]), int(some.rows[one]))
 
         return Part(
             ranges,
             int(some.columns[at, -1].min()),
             int(some.live[light]),
+            int(some.rows[few]),
             int(some.cycles[fast]),
             int(some.point[light]),
             sample(fast, ranges[STEPS][0], some.most_live),
             sample(light, ranges[STEPS][1], some.live),
+            sample(few, ranges[STEPS][0], some.most_live),
         )
 
     def _unfit(self, ranges: Ranges, number: int, which: int) -> Part | None:
         """A part of which no candidate fits; None where it has none."""
-        floor = self._bytes(which, ranges[STEPS][1], number)
+        floor = self._bytes(which, ranges[STEPS], number)
         low, high = np.array(ranges[:STEPS]).T
         chosen = ((self.grids >= low) & (self.grids <= high)).all(axis=1)
         low, high = ranges[STORED]
         rows = np.flatnonzero(chosen & (floor.stored >= low) & (floor.stored <= high))
         if not len(rows):
             return None
-        total = floor.live[:, rows] + floor.stored[rows] + self.others
+        total = self._total(floor)[:, rows]
         at = np.unravel_index(total.argmin(), total.shape)
         point = int(floor.point[:, rows][at])
-        return Part(ranges, 0, int(total[at]), ENDLESS, point)
+        return Part(ranges, 0, int(total[at]), 0, ENDLESS, point)
+
+    def _total(self, floor: Floor) -> Ints:
+        """All bytes of a tile at the fullest point."""
+        tensors = floor.live + floor.stored + self.others
+        return tensors + self.ground.support(floor.rows)
 
     def _fitting(self, which: int, steps: tuple[int, int], number: int) -> Fitting:
         """The candidates of so many steps that fit."""
         key = (which, *steps, number)
         if key not in self.fitting:
             rows, floors = self._light(which, number)
-            floor = self._bytes(which, steps[1], number, floors)
-            before = self._bytes(which, steps[0], number, floors)
-            total = floor.live + floor.stored + self.others
-            place = np.flatnonzero(total.ravel() <= self.budget)
+            floor = self._bytes(which, steps, number, floors)
+            before = self._bytes(which, (steps[0], steps[0]), number, floors)
+            place = np.flatnonzero(self._total(floor).ravel() <= self.budget)
             column = place % max(1, len(rows))
             cycles = floors.cycles(steps[0], self.kinds[number])
             self.fitting[key] = Fitting(
                 np.column_stack([self.grids[rows[column]], floor.stored[column]]),
                 floor.live.ravel()[place],
                 before.live.ravel()[place],
+                floor.rows.ravel()[place] * self.ground.span.low,
                 cycles.ravel()[place],
                 floor.point.ravel()[place],
             )
@@ -244,34 +268,40 @@ class Table:
         """The grids that fit in some number of steps: all others never do."""
         key = (which, number)
         if key not in self.light:
-            floor = self._bytes(which, self.most_steps, number)
-            total = floor.live + floor.stored + self.others
-            rows = np.flatnonzero((total <= self.budget).any(axis=0))
+            floor = self._bytes(which, (1, self.most_steps), number)
+            rows = np.flatnonzero((self._total(floor) <= self.budget).any(axis=0))
             dim = self.dims[which]
             some = Floors(self.ground, self.position, self.grids[rows], dim)
             self.light[key] = rows, some
         return self.light[key]
 
     def _bytes(
-        self, which: int, steps: int, number: int, floors: Floors | None = None
+        self,
+        which: int,
+        steps: tuple[int, int],
+        number: int,
+        floors: Floors | None = None,
     ) -> Floor:
         """The bytes of all grids, or of those that these floors are of."""
-        key = (which, steps, number, floors is None)
+        key = (which, *steps, number, floors is None)
         if key not in self.known:
             chosen = floors or self.floors[which]
             self.known[key] = chosen.bytes(steps, self.kinds[number])
         return self.known[key]
 
     def halves(self, part: Part) -> Iterator[tuple[Part, Part]]:
-        """The ways to cut a part in two between its fastest and its lightest."""
+        """The ways to cut a part in two between its fastest and its lightest, or that
+        with the fewest rows."""
         for column, (low, high) in enumerate(part.ranges):
-            other = part.stored if column == STORED else part.light.at[column]
-            between = sorted((part.fast.at[column], other))
-            middle = sum(between) // 2
+            samples = (part.fast, part.light, part.few)
+            between = sorted(one.at[column] for one in samples)
+            if column == STORED:
+                between = [part.stored, part.fast.at[column]]
+            middle = (between[0] + between[-1]) // 2
             if column == STEPS:
                 between = [low, high]
                 middle = low if low < 4 else min(high - 1, low * 3 // 2)
-            if between[0] == between[1]:
+            if between[0] == between[-1]:
                 continue
             cuts = [(low, middle), (middle + 1, high)]
             halves = [
