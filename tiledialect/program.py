@@ -25,8 +25,8 @@ from tiledialect.dialects.interfaces import (
 from tiledialect.dialects.tile import (
     argument_names,
     entry_function,
-    parameter_flags,
     return_operation,
+    stored_flags,
 )
 from tiledialect.dialects.tile_types import TensorForm, format_of, tensor_form
 from tiledialect.dimensions import matmul_dimensions, merge_dimensions
@@ -36,8 +36,9 @@ from tiledialect.machine import Machine
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor of the program. `kind`: input, parameter, constant or computed; `index`
-    is the argument's for the first two; `last_use` counts groups (len = an output)."""
+    """A tensor of the program. `kind`: input, parameter, constant or computed; a packed
+    input is planned as a parameter. `index` is the argument's for the first two;
+    `last_use` counts groups (len = an output)."""
 
     name: str
     form: TensorForm
@@ -133,6 +134,25 @@ class Program:
         made = [i for i, g in enumerate(self.groups) if g.result.value == value]
         return bool(made) and self.is_link(made[0])
 
+    def signature(self, position: int) -> tuple[object, ...]:
+        """What planning sees of a group: groups with equal ones are planned alike."""
+        group = self.groups[position]
+        used = [
+            (
+                operand.axes,
+                v.form.format.name,
+                v.is_stored,
+                self.is_linked(operand.value),
+            )
+            for operand in group.operands
+            for v in (self.values[operand.value],)
+        ]
+        made = self.values[group.result.value].form.format.name
+        dims = tuple((dim.name, dim.extent, dim.reduced) for dim in group.dims)
+        result = group.result.axes, made, self.is_link(position)
+        rest = group.format, group.function, group.accumulate, group.stages
+        return (group.family, dims, tuple(used), result, rest)
+
     def computed_format(self, group: Group) -> str:
         """The number format in which a group's codelet leaves its result: a map's runs
         all stages, the others leave them for later."""
@@ -167,7 +187,7 @@ class _Reader:
         self.chains: dict[int, int] = {}  # value made by a group -> its position
 
     def read(self) -> Program:
-        flags = parameter_flags(self.function)
+        flags = stored_flags(self.function)
         names = argument_names(self.function)
         place = locate(self.function)
         for index, argument in enumerate(self.function.args):

@@ -19,8 +19,8 @@ from tiledialect.dialects.interfaces import Constant, Dimension, Structured, Vie
 from tiledialect.dialects.tile import (
     argument_names,
     entry_function,
-    parameter_flags,
     return_operation,
+    stored_flags,
 )
 from tiledialect.dialects.tile_types import TensorForm, format_of, tensor_form
 from tiledialect.formats import format_named
@@ -121,7 +121,7 @@ class _Reader:
 
     def read(self) -> Task:
         function = entry_function(self.module)
-        flags, names = parameter_flags(function), argument_names(function)
+        flags, names = stored_flags(function), argument_names(function)
         for argument, stored, name in zip(function.args, flags, names, strict=True):
             form = tensor_form(argument.type)
             self.numbers[argument] = self._value(Tensor(name, form, stored, True))

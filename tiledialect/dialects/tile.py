@@ -1,7 +1,8 @@
 """The tensor dialect `tile`: rung 1, a program on whole tensors with value semantics.
 
 A program is one public `func.func` whose body holds tile operations. An argument
-marked `{tile.parameter}` is a parameter, resident on the machine for good. The
+marked `{tile.parameter}` is a parameter, resident on the machine for good; one marked
+`{tile.packed}` is an input that the host lays out for the operations that read it. The
 operations are of three kinds (`interfaces.py`) and stand by kind in `tile_ops_*.py`.
 """
 
@@ -21,6 +22,7 @@ from tiledialect.dialects.tile_ops_view import VIEW_OPS
 from tiledialect.dialects.tile_types import ScaleAttr, TensorForm, tensor_form
 
 PARAMETER = "tile.parameter"
+PACKED = "tile.packed"
 
 Tile = Dialect(
     "tile",
@@ -38,6 +40,7 @@ def entry_function(module: ModuleOp) -> FuncOp:
             f"a program needs one public function with a body, this has {len(public)}"
         )
     argument_forms(public[0])
+    stored_flags(public[0])
     result_forms(public[0])
     return public[0]
 
@@ -70,10 +73,29 @@ def argument_names(function: FuncOp) -> tuple[str, ...]:
 
 def parameter_flags(function: FuncOp) -> tuple[bool, ...]:
     """Which arguments are marked `{tile.parameter}`."""
+    return _flags(function, PARAMETER)
+
+
+def stored_flags(function: FuncOp) -> tuple[bool, ...]:
+    """Which arguments the host lays out as the plan likes: parameters, and inputs that
+    are marked `{tile.packed}`. Raises VerifyException for one that is both."""
+    parameters, packed = parameter_flags(function), _flags(function, PACKED)
+    for name, both in zip(
+        argument_names(function), zip(parameters, packed, strict=True), strict=True
+    ):
+        if all(both):
+            raise VerifyException(
+                f"argument '{name}' is marked {PARAMETER} and {PACKED}: a parameter is"
+                " packed anyway, and stays for good; an input is there to its last use"
+            )
+    return tuple(map(any, zip(parameters, packed, strict=True)))
+
+
+def _flags(function: FuncOp, name: str) -> tuple[bool, ...]:
     if function.arg_attrs is None:
         return (False,) * len(function.args)
     return tuple(
-        isinstance(attributes.data.get(PARAMETER), UnitAttr)
+        isinstance(attributes.data.get(name), UnitAttr)
         for attributes in function.arg_attrs
     )
 

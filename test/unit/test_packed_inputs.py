@@ -1,0 +1,92 @@
+"""Inputs that the host packs: planned as parameters, alive to their last use only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ladder import Checked, checked, compiled, parse, run_passes
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import VerifyException
+
+from tiledialect.dialects.memory import BindOp, buffer_of
+from tiledialect.dialects.module_attributes import CERTIFICATE, plain_value
+from tiledialect.dialects.tile import stored_flags
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HEAD = 'module attributes {tile.machine = "mini16"} {\n'
+
+
+def tiny_mlp(mark: str) -> str:
+    text = (EXAMPLES / "tiny_mlp.mlir").read_text(encoding="utf-8")
+    assert text.count("%x: !x,") == 1
+    return text.replace("%x: !x,", f"%x: !x {mark},")
+
+
+def names(run: Checked) -> list[str]:
+    return [step.name for step in run.result.steps]
+
+
+def test_a_packed_input_needs_no_step_before_it_is_read() -> None:
+    linear = checked(compiled(tiny_mlp(""), "8KiB"))
+    packed = checked(compiled(tiny_mlp("{tile.packed}"), "8KiB"))
+    assert linear.passed
+    assert packed.passed
+    assert names(linear)[0] == "h h.x"
+    assert names(packed)[0] == "h"
+    assert packed.result.cycles < linear.result.cycles
+    assert linear.errors == packed.errors, "the same tensor is given to both"
+
+
+def test_it_is_there_to_its_last_use_where_a_parameter_stays() -> None:
+    module = run_passes(parse(tiny_mlp("{tile.packed}")), "8KiB")
+    binds = {op.bind_name.data: op for op in module.walk() if isinstance(op, BindOp)}
+    assert binds["x"].kind.data == "input"
+    assert buffer_steps(binds["x"]) == ((0, 1),)
+    assert buffer_steps(binds["w1"])[0][1] > 1
+
+
+def buffer_steps(bind: BindOp) -> tuple[tuple[int, int], ...]:
+    return tuple(buffer_of(bind.buffer).lifetime)
+
+
+def test_it_is_planned_as_a_parameter_is() -> None:
+    plans = [
+        plain_value(
+            run_passes(parse(tiny_mlp(mark)), "8KiB", last=2).attributes[CERTIFICATE]
+        )
+        for mark in ("{tile.packed}", "{tile.parameter}")
+    ]
+    assert plans[0] == plans[1]
+
+
+SEVERAL = """
+  func.func @main(%x: tensor<6x40xf16> {tile.packed}, %w: tensor<40x24xf16>
+      {tile.parameter}, %z: tensor<3xf16> {tile.packed}) -> (RESULTS) {
+    %a = tile.matmul %x, %w : (tensor<6x40xf16>, tensor<40x24xf16>) -> tensor<6x24xf16>
+    %g = tile.relu %x : tensor<6x40xf16>
+    %b = tile.matmul %g, %w : (tensor<6x40xf16>, tensor<40x24xf16>) -> tensor<6x24xf16>
+    %c = tile.add %a, %b : tensor<6x24xf16>
+    return %cRETURNED : RESULTS
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("more", ["", "x"])
+def test_it_may_have_several_readers_none_and_be_returned(more: str) -> None:
+    """Depth 40 is no whole number of panels on mini16: the host packs zeros there."""
+    results = "tensor<6x24xf16>" + (", tensor<6x40xf16>" if more else "")
+    text = SEVERAL.replace("RESULTS", results)
+    text = text.replace("RETURNED", f", %{more}" if more else "")
+    assert checked(compiled(HEAD + text)).passed
+
+
+def test_an_argument_is_packed_or_a_parameter() -> None:
+    both = tiny_mlp("{tile.packed, tile.parameter}")
+    with pytest.raises(VerifyException, match=r"'x' is marked tile\.parameter and"):
+        run_passes(parse(both), last=1)
+    (function,) = (
+        op for op in parse(tiny_mlp("{tile.packed}")).walk() if isinstance(op, FuncOp)
+    )
+    assert stored_flags(function) == (True, True, True)
