@@ -127,7 +127,7 @@ module attributes {tile.machine = "mini4"} {
 // -----
 
 // A parameter is packed anyway.
-// CHECK: error: argument 'a' is marked tile.parameter and tile.packed
+// CHECK: error: expand-candidates: argument 'a' is marked tile.parameter and tile.packed
 module attributes {tile.machine = "mini4"} {
   func.func @main(%a: tensor<6xf32> {tile.packed, tile.parameter}) -> tensor<6xf32> {
     return %a : tensor<6xf32>
