@@ -69,6 +69,10 @@ class Priced:
         return rows + self.step_bytes
 
 
+Known = tuple[tuple[object, ...], tuple[Priced, ...]]
+"""What tells a group from others, and its priced candidates."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One group in the search.
@@ -124,8 +128,9 @@ def make_problem(
 ) -> Problem:
     """Price every candidate of every group."""
     program = chunked(whole, chunking)
+    known: list[Known] = []
     stages = tuple(
-        _stage(program, machine, position, table, chunking)
+        _stage(program, machine, position, table, chunking, known)
         for position, table in enumerate(tables)
     )
     count = chunking.count
@@ -140,6 +145,7 @@ def _stage(
     position: int,
     table: list[Candidates],
     chunking: Chunking,
+    known: list[Known],
 ) -> Stage:
     group = program.groups[position]
     linked = position > 0 and program.is_link(position - 1)
@@ -165,17 +171,21 @@ def _stage(
         if program.last_use(group.operands[number].value) == position
         and chunking.count < 3
     )
-    entries: dict[object, tuple[Candidates, Entry]] = {}
     settled = -1
     if not program.is_link(position):
         settled = machine.tiles
         if chunking.leads(group, position, group.result):
             shape = group.extents(group.result.axes)
             settled = _chunk_tiles(program, machine, group.result.value, shape)
-    variants = tuple(
-        _priced(program, group, machine, some, settled, entries, chunks)
-        for some in table
-    )
+    key = (*program.signature(position), settled, chunks)
+    variants = _known_variants(known, key, table)
+    if variants is None:
+        entries: dict[object, tuple[Candidates, Entry]] = {}
+        variants = tuple(
+            _priced(program, group, machine, some, settled, entries, chunks)
+            for some in table
+        )
+        known.append((key, variants))
     consumed = {group.operands[number].value for number in dying}
     size = partial(_linear_bytes, program, machine)
     alive = [value for value in _alive(program, position) if value not in consumed]
@@ -187,6 +197,23 @@ def _stage(
         others = max(inputs, others + results)
         others = inputs + results if chunking.count > 2 else others
     return Stage(group, variants, link, linear, dying, others)
+
+
+def _known_variants(
+    known: list[Known], key: tuple[object, ...], table: list[Candidates]
+) -> tuple[Priced, ...] | None:
+    """The priced variants of a group like this one with these candidates."""
+    for other, variants in known:
+        if other == key and len(variants) == len(table):
+            pairs = [
+                (one.table, some) for one, some in zip(variants, table, strict=True)
+            ]
+            if all(
+                one.variant == some.variant and np.array_equal(one.parts, some.parts)
+                for one, some in pairs
+            ):
+                return variants
+    return None
 
 
 def _entry(
