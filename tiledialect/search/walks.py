@@ -98,17 +98,17 @@ def _walk(
         labels, points = labels.take(reach), points.take(reach)
         if most is not None:
             rest = pools[position].rest[labels.candidate]
-            labels = labels.take(_spread(problem, points, rest, most))
+            labels = labels.take(spread(problem, points, rest, most))
         layers.append(labels)
     return layers
 
 
 def _promising(problem: Problem, pool: Pool, *, timed: bool) -> Pool:
     classes = pool.rest * (int(pool.entry.max(initial=0)) + 1) + pool.entry
-    return pool.take(_spread(problem, points_of(pool, timed=timed), classes, FEW))
+    return pool.take(spread(problem, points_of(pool, timed=timed), classes, FEW))
 
 
-def _spread(problem: Problem, points: Points, classes: Ints, most: int) -> Ints:
+def spread(problem: Problem, points: Points, classes: Ints, most: int) -> Ints:
     """At most so many rows, ascending: half of them along the front, whatever their
     class, half from here and there in all classes, as fronts know nothing of how well
     the layouts of two stages suit each other."""
@@ -117,12 +117,12 @@ def _spread(problem: Problem, points: Points, classes: Ints, most: int) -> Ints:
     front = undominated(points.columns, points.cycles * 0)
     some = points.take(front)
     needs = need(problem, some.resident, some.transient, some.rows)
-    along = front[_evenly(np.lexsort((needs, some.cycles)), most // 2)]
-    anywhere = _evenly(np.argsort(classes, kind="stable"), most - most // 2)
+    along = front[evenly(np.lexsort((needs, some.cycles)), most // 2)]
+    anywhere = evenly(np.argsort(classes, kind="stable"), most - most // 2)
     return np.union1d(along, anywhere)
 
 
-def _evenly(rows: Ints, most: int) -> Ints:
+def evenly(rows: Ints, most: int) -> Ints:
     """At most so many of some rows, in equal strides."""
     count = min(most, len(rows))
     return rows[np.arange(count, dtype=np.int64) * len(rows) // max(count, 1)]

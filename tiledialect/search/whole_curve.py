@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from tiledialect.chunks import Chunking
 from tiledialect.machine import Machine
 from tiledialect.program import Program
-from tiledialect.search.chunked import Tables, chunk_tables
-from tiledialect.search.curve import curve, knee
-from tiledialect.search.pools import make_pools
-from tiledialect.search.problem import make_problem
+from tiledialect.search.chunk_curve import ChunkCurve
+from tiledialect.search.curve import knee
+from tiledialect.search.rough import Tables
 from tiledialect.search.solve import Outcome, Plan
 
 SLACK = 0.02
@@ -72,12 +71,7 @@ def whole_curve(
     ways: Sequence[Chunking],
 ) -> Curve:
     """The curve of a program over all ways to run it in chunks."""
-    plans: tuple[Plan, ...] = ()
-    candidates = 0
+    found = ChunkCurve(program, machine, tables, most_bytes)
     for chunking in ways:
-        some = chunk_tables(program, machine, tables, chunking)
-        if all(some):
-            candidates += sum(len(one) for table in some for one in table)
-            problem = make_problem(program, machine, some, chunking)
-            plans = curve(problem, make_pools(problem), most_bytes, plans)
-    return Curve(most_bytes, plans, candidates)
+        found.add(chunking)
+    return Curve(most_bytes, found.plans, found.candidates)

@@ -1,0 +1,89 @@
+"""The curve over all numbers of chunks, most candidates of which are never priced.
+
+For each number of chunks some candidates are priced for plans to beat; what their
+outlines cannot bring onto or below the stairs of all plans known is dropped, until so
+few are left that they are all priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tiledialect.chunks import Chunking
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.search.chunked import chunk_tables
+from tiledialect.search.curve import curve, stairs_of
+from tiledialect.search.outlines import Outline, frame, outlines, within
+from tiledialect.search.pools import make_pools
+from tiledialect.search.problem import Problem, make_problem
+from tiledialect.search.rough import Tables
+from tiledialect.search.solve import Plan
+from tiledialect.search.stairs import Stairs
+from tiledialect.search.walks import evenly, spread
+
+FEW = 8192
+"""Candidates of each group that are priced for plans to beat."""
+
+SAMPLE = 65_536
+"""Candidates of each group that these are chosen from."""
+
+MANY = 65_536
+"""Candidates of all groups up to which all are priced."""
+
+ROUNDS = 1
+"""Times that some candidates are priced for plans to beat."""
+
+
+class ChunkCurve:
+    """The curve of what has been added; `candidates` were priced for it."""
+
+    def __init__(
+        self, program: Program, machine: Machine, tables: Tables, most_bytes: int
+    ) -> None:
+        self.program, self.machine, self.tables = program, machine, tables
+        self.most_bytes = most_bytes
+        self.plans: tuple[Plan, ...] = ()
+        self.candidates = 0
+
+    def add(self, chunking: Chunking) -> None:
+        """Join the plans of so many chunks."""
+        tables = chunk_tables(self.program, self.machine, self.tables, chunking)
+        if not all(tables):
+            return
+        problem = frame(self.program, self.machine, tables, chunking)
+        some = outlines(problem, tables)
+        if self.plans:
+            some = within(problem, some, self._stairs())
+        for _ in range(ROUNDS):
+            if _count(some) <= MANY:
+                break
+            self._price([_few(problem, outline) for outline in some], chunking)
+            some = within(problem, some, self._stairs())
+        self._price(some, chunking)
+
+    def _stairs(self) -> Stairs:
+        return stairs_of(self.plans, self.most_bytes)
+
+    def _price(self, some: Sequence[Outline], chunking: Chunking) -> None:
+        """Join the plans of these candidates."""
+        tables = [outline.table for outline in some]
+        if not all(tables):
+            return
+        self.candidates += _count(some)
+        problem = make_problem(self.program, self.machine, tables, chunking)
+        pools = make_pools(problem)
+        self.plans = curve(problem, pools, self.most_bytes, self.plans)
+
+
+def _count(some: Sequence[Outline]) -> int:
+    return sum(map(len, some))
+
+
+def _few(problem: Problem, outline: Outline) -> Outline:
+    """Some candidates of all variants, and some along the front of what is known."""
+    every = np.arange(len(outline), dtype=np.int64)
+    some = evenly(every, SAMPLE)
+    return outline.take(some[spread(problem, outline.points.take(some), some, FEW)])

@@ -1,0 +1,187 @@
+"""Candidates before they are priced: the least that each of them costs.
+
+Blocks, how stored operands lie and the codelet's cycles are quickly known; messages are
+not. A candidate that is ruled out by what is known here need not be priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiledialect.candidates import (
+    BLOCK,
+    LINEAR,
+    RELAY,
+    RELAY_STEPS,
+    ROW_MAJOR,
+    STORED,
+    STREAM,
+    Candidates,
+    splittable_reduction,
+)
+from tiledialect.chunks import Chunking
+from tiledialect.codelets import map_cycles, sum_cycles
+from tiledialect.cost.group import GroupCost, group_cost, tail_stages
+from tiledialect.cost.operand import phase_start, sized
+from tiledialect.cost.spec import ceil_div
+from tiledialect.machine import Machine
+from tiledialect.program import Program
+from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.search.problem import Problem, make_problem
+from tiledialect.search.rough import Tables
+from tiledialect.search.stairs import Points, Stairs, reach
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    _Known = dict[object, tuple[Candidates, GroupCost, Ints, Ints]]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Candidates of a group, those of each variant behind each other, and their least
+    costs, of all chunks together."""
+
+    table: list[Candidates]
+    points: Points
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def take(self, rows: Ints) -> Outline:
+        """Some of the candidates, by their ascending numbers."""
+        ends = np.cumsum([len(one) for one in self.table])
+        split = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        begins = np.append(np.int64(0), ends[:-1])
+        some = [
+            one.take(part - begin)
+            for one, part, begin in zip(self.table, split, begins, strict=True)
+        ]
+        return Outline([one for one in some if len(one)], self.points.take(rows))
+
+
+def frame(
+    program: Program, machine: Machine, tables: Tables, chunking: Chunking
+) -> Problem:
+    """The problem of a few candidates: what all candidates share is that of all."""
+    few = [[table[0].take(np.zeros(1, dtype=np.int64))] for table in tables]
+    return make_problem(program, machine, few, chunking)
+
+
+def outlines(problem: Problem, tables: Tables) -> list[Outline]:
+    """The outlines of all groups; `problem` is a frame."""
+    return [_outline(problem, at, table) for at, table in enumerate(tables)]
+
+
+def _outline(problem: Problem, position: int, table: list[Candidates]) -> Outline:
+    known: _Known = {}
+    return Outline(
+        table, _joined([_points(problem, position, o, known) for o in table])
+    )
+
+
+def within(problem: Problem, some: Sequence[Outline], stairs: Stairs) -> list[Outline]:
+    """What may be of a plan on or below the stairs."""
+    rows = reach(problem, [outline.points for outline in some], stairs)
+    return [outline.take(row) for outline, row in zip(some, rows, strict=True)]
+
+
+def _joined(parts: list[Points]) -> Points:
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return Points(*(np.concatenate(column) for column in columns))
+
+
+def _points(problem: Problem, position: int, some: Candidates, known: _Known) -> Points:
+    """The least costs of the candidates of a variant."""
+    machine = problem.machine
+    cost, cycles, rows = _before_results(problem, position, some, known)
+    live = cost.held_bytes + cost.computed_bytes
+    more, stack = _after_codelet(problem, position, some, cost)
+    if some.variant.rest != BLOCK:
+        group = problem.program.groups[position]
+        heard = some.parts[:, splittable_reduction(group)] - 1
+        rows = rows + _phase_bytes(machine, heard) + machine.code.step_bytes
+    return Points(
+        (cycles + more) * problem.chunks,
+        cost.resident_bytes,
+        np.maximum(live, stack) + problem.stages[position].others,
+        rows * problem.chunks,
+    )
+
+
+def _phase_bytes(machine: Machine, messages: Ints) -> Ints:
+    """Bytes of control words of a tile that hears so many messages, at least."""
+    x = machine.exchange
+    words = messages * (x.source_controls + x.pointer_controls) + x.phase_controls
+    return words * x.control_word_bytes
+
+
+def _arriving_bytes(machine: Machine, cost: GroupCost) -> Ints:
+    """Bytes of control words and of the program's steps that operands take at least
+    that several tiles share, and of the codelet's own steps."""
+    code = machine.code.step_bytes
+    total = 0 * cost.compute + max(o.steps for o in cost.operands) * code
+    for operand in cost.operands:
+        if operand.path == STORED:
+            continue
+        messages = np.ones_like(operand.users)
+        if operand.path in (RELAY, RELAY_STEPS, STREAM):
+            # a window goes on over the ends of the pieces that a block is spread in
+            piece = np.maximum(operand.relay.tile_bytes, 1)
+            ends = ceil_div(operand.block.block_bytes, piece) + 1
+            messages = messages + np.minimum(operand.users - 1, ends)
+        phase = _phase_bytes(machine, messages) + code * (not operand.joined)
+        total = total + np.where(operand.users > 1, phase * operand.steps, 0)
+    return total
+
+
+def _before_results(
+    problem: Problem,
+    position: int,
+    some: Candidates,
+    known: _Known,
+) -> tuple[GroupCost, Ints, Ints]:
+    """The cost up to the codelet's result, the least cycles, and the least row bytes
+    so far; variants that differ in where results rest share them."""
+    key = some.variant.paths, some.variant.steps, len(some)
+    if key in known and np.array_equal(known[key][0].parts, some.parts):
+        return known[key][1:]
+    program, machine = problem.program, problem.machine
+    group = program.groups[position]
+    plain = replace(some.variant, rest=BLOCK, order=ROW_MAJOR)
+    cost = group_cost(program, group, machine, Candidates(plain, some.parts))
+    cycles = least_cycles(program, group, machine, some)
+    rows = _arriving_bytes(machine, cost)
+    known[key] = some, cost, cycles, rows
+    return cost, cycles, rows
+
+
+def _after_codelet(
+    problem: Problem, position: int, some: Candidates, cost: GroupCost
+) -> tuple[Ints, Ints]:
+    """Cycles that sum and stages take at least, and bytes live while partial sums are
+    gathered."""
+    machine, group = problem.machine, problem.program.groups[position]
+    stages, elements = tail_stages(group), cost.computed.block_elements
+    zero = 0 * cost.compute
+    cycles, stack = zero, zero
+    if some.variant.rest != BLOCK:
+        partials = some.parts[:, splittable_reduction(group)]
+        share = ceil_div(elements, partials)
+        if some.variant.rest == LINEAR:
+            whole = prod(group.extents(group.result.axes))
+            share = np.minimum(share, whole // machine.tiles)
+        cycles = phase_start(machine) + sum_cycles(
+            machine, group.format, partials, share
+        )
+        stack = sized((partials - 1) * share * cost.computed.element_bytes)
+        stack, elements = cost.computed_bytes + stack, share
+    if stages:
+        cycles = cycles + map_cycles(machine, stages, elements, False)
+    return cycles + zero, stack
