@@ -28,7 +28,7 @@ from tiledialect.search.problem import make_problem
 from tiledialect.search.solve import smallest_budget
 
 Certificate = dict[str, Any]
-SEEDS = 24
+SEEDS = 16
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -92,7 +92,7 @@ def test_certificates_of_a_search_are_accepted(seed: int) -> None:
 
 
 def test_bounds_never_fall_with_the_budget() -> None:
-    for seed in range(12):
+    for seed in range(8):
         _, *planned = certified(seed)
         bounds = [one.certificate["bound"]["cycles"] for one in planned]
         assert bounds == sorted(bounds, reverse=True)
@@ -111,7 +111,7 @@ CLAIMS = {"stored": FIRST, "live": FIRST + 1, "rows": FIRST + 2, "cycles": FIRST
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_part_that_claims_one_more_is_refused(seed: int, name: str) -> None:
     """Solver and checker agree to the byte and to the cycle."""
     for one in certified(seed):
@@ -127,7 +127,7 @@ def test_a_part_that_claims_one_more_is_refused(seed: int, name: str) -> None:
             assert not one.accepts(said)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_part_that_is_missing_is_missed(seed: int) -> None:
     for one in certified(seed):
         for number in range(len(list(rows(one.certificate)))):
@@ -138,7 +138,7 @@ def test_a_part_that_is_missing_is_missed(seed: int) -> None:
 
 
 @pytest.mark.parametrize("column", range(len(COLUMNS)))
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_range_that_shrinks_leaves_a_hole(seed: int, column: int) -> None:
     for one in certified(seed):
         for number in range(len(list(rows(one.certificate)))):
@@ -227,7 +227,7 @@ OF_PLANS = (within, bound, wrong_gap, cycles)
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
 def test_what_does_not_follow_is_refused(lie: Callable[[Certificate], None]) -> None:
     tried = 0
-    for seed in range(12):
+    for seed in range(8):
         for one in certified(seed):
             refutes = one.certificate["status"] == "infeasible"
             if refutes and (lie in OF_PLANS or not one.accepts(one.certificate)):
@@ -238,7 +238,7 @@ def test_what_does_not_follow_is_refused(lie: Callable[[Certificate], None]) -> 
                 continue
             assert not one.accepts(said), f"seed {seed}, budget {one.budget}"
             tried += 1
-    assert tried > 10
+    assert tried > 5
 
 
 def test_a_refutation_is_of_its_budget() -> None:
@@ -249,25 +249,25 @@ def test_a_refutation_is_of_its_budget() -> None:
             continue
         refuted += 1
         assert not first.accepts(first.certificate, smallest.budget)
-    assert refuted > 10
+    assert refuted > 5
 
 
 def test_plans_beyond_the_budget_are_refused() -> None:
-    for seed in range(12):
+    for seed in range(8):
         for one in certified(seed)[1:]:
             size = one.certificate["bytes"]
             assert not one.accepts(one.certificate, size - 1)
 
 
 def test_a_certificate_is_of_its_program() -> None:
-    for seed in range(12):
+    for seed in range(8):
         one, other = certified(seed)[-1], certified(seed + 1)[-1]
         with pytest.raises(Disproof):
             prove(other.module, one.machine, one.budget, one.certificate)
 
 
 def test_a_certificate_is_plain_data_in_an_attribute() -> None:
-    for seed in range(12):
+    for seed in range(8):
         for one in certified(seed):
             assert plain_value(certificate_attribute(one.certificate)) == (
                 one.certificate

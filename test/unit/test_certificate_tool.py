@@ -71,17 +71,17 @@ LIES = (
 
 
 def figures(planned: dict[str, str]) -> dict[str, int]:
-    """What the certificate says, and the estimate of one step."""
+    """What the certificate says, and the estimate of the longest step."""
     text = planned["search-plan"]
     found: dict[str, int] = {}
     for name, pattern in (
         ("cycles", r"cycles = (\d+) : i64, bytes"),
         ("bytes", r"bytes = (\d+) : i64"),
-        ("one", r"estimate ([1-9]\d+)"),
     ):
         match = re.search(pattern, text)
         assert match is not None
         found[name] = int(match[1])
+    found["one"] = max(int(one) for one in re.findall(r" estimate (\d+)", text))
     return found
 
 
@@ -98,6 +98,22 @@ def test_a_falsified_module_is_refused(
     assert true.format(**known) in text
     told = text.replace(true.format(**known), false.format(**known), 1)
     assert why.format(**known) in verdict(told, tmp_path, capsys)
+
+
+def test_a_plan_takes_what_its_choices_do(
+    planned: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also where all places agree on the wrong figure, or choose what there is not."""
+    text, size = planned["search-plan"], figures(planned)["bytes"]
+    told = text.replace(f"{size} bytes", "4200 bytes")
+    told = told.replace(f"bytes = {size}", "bytes = 4200")
+    assert "claims 4200 bytes" in verdict(told, tmp_path, capsys)
+    chosen = re.search(r"choices \[\{.*?m = (\d+)", text)
+    assert chosen is not None
+    told = f"{text[: chosen.start(1)]}9{text[chosen.end(1) :]}"
+    assert "'h' has no candidate like" in verdict(told, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", PASSES[1:])

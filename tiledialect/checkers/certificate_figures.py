@@ -11,21 +11,29 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from tiledialect.checkers.certificate_plans import check_plan
+from tiledialect.checkers.certificate_program import read_task
 from tiledialect.checkers.disproof import Disproof
 from tiledialect.dialects.codelet import ComputeOp as ComputeSetOp
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
-from tiledialect.dialects.module_attributes import MACHINE, rung_of
+from tiledialect.dialects.module_attributes import (
+    MACHINE,
+    machine_of,
+    plain_value,
+    rung_of,
+)
 from tiledialect.dialects.plan import AlternativesOp
 from tiledialect.dialects.plan_step import StepOp
 from tiledialect.dialects.plan_step_ops import RelayoutOp
 from tiledialect.dialects.tile import argument_forms, entry_function, result_forms
+from tiledialect.machine import Machine
 
 PLANNED, STEPPED = 3, 4
 
-NEAR = 20
-"""Where operands come in steps or results in chunks, steps are estimated one by one:
-their sum may be more than the plan's, and less by 1 part in so many."""
+NEAR = 4
+"""Steps are estimated one by one, from their layouts: their sum may be more than the
+plan's cycles, and less by 1 part in so many."""
 
 
 def check_figures(
@@ -41,15 +49,16 @@ def check_figures(
     if rung_of(module) < PLANNED:
         raise Disproof("the module has no plan yet")
     if rung_of(module) >= STEPPED:
-        _check_chosen(certificate, _program_cycles(module), NEAR)
+        _check_chosen(certificate, _program_cycles(module))
         return
     _check_interface(module, source)
     block = entry_function(module).body.block
     several = [op for op in block.ops if isinstance(op, AlternativesOp)]
     if several:
         _check_alternatives(several[0], certificate, budget)
+        _check_choices(several[0], source, machine_of(module), certificate)
     else:
-        _check_chosen(certificate, _plan_cycles(block), _nearness(block))
+        _check_chosen(certificate, _plan_cycles(block))
 
 
 def _check_interface(module: ModuleOp, source: ModuleOp) -> None:
@@ -67,7 +76,7 @@ def _check_alternatives(
     footprints: Sequence[int] = op.footprints.get_values()
     for number, plan in enumerate(op.plans):
         cycles = _plan_cycles(plan.block)
-        if not _are_near(cycles, estimates[number], _nearness(plan.block)):
+        if _too_few(cycles, estimates[number]):
             raise Disproof(
                 f"the steps of plan {number} are estimated at {cycles} cycles,"
                 f" the plan at {estimates[number]}"
@@ -85,24 +94,34 @@ def _check_alternatives(
         raise Disproof(f"a plan behind the first takes {min(estimates)} cycles")
 
 
-def _check_chosen(
-    certificate: Mapping[str, object], cycles: int, nearness: int
+def _check_choices(
+    op: AlternativesOp,
+    source: ModuleOp,
+    machine: Machine,
+    certificate: Mapping[str, object],
 ) -> None:
+    """No plan claims less than its own choices take at least."""
+    if op.choices is None:
+        raise Disproof("the plans do not say what they chose")
+    task = read_task(source, machine)
+    estimates: Sequence[int] = op.estimates.get_values()
+    footprints: Sequence[int] = op.footprints.get_values()
+    for number, choices in enumerate(op.choices):
+        said = plain_value(choices)
+        check_plan(task, machine, said, estimates[number], footprints[number])
+        if number == 0 and said.get("chunks", 1) != certificate.get("chunks"):
+            raise Disproof("the first plan runs in another number of chunks")
+
+
+def _check_chosen(certificate: Mapping[str, object], cycles: int) -> None:
     """A plan that was chosen among several may be any of them."""
     least = certificate.get("cycles")
-    if not isinstance(least, int) or not _are_near(min(cycles, least), least, nearness):
+    if not isinstance(least, int) or _too_few(cycles, least):
         raise Disproof(f"the steps are estimated at {cycles} cycles, not {least}")
 
 
-def _nearness(block: Block) -> int:
-    """1 part in how many the steps' sum may be off; 0: not at all."""
-    moves = [op for op in block.ops if isinstance(op, RelayoutOp)]
-    pieces = any(op.slot is not None or op.into is not None for op in moves)
-    return NEAR if pieces else 0
-
-
-def _are_near(value: int, other: int, nearness: int) -> bool:
-    return (other - value) * nearness <= other if nearness else value == other
+def _too_few(cycles: int, estimate: int) -> bool:
+    return (estimate - cycles) * NEAR > estimate
 
 
 def _plan_cycles(block: Block) -> int:
