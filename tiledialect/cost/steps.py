@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,11 @@ from tiledialect.cost.movement import movement
 from tiledialect.cost.spec import Spec
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,19 +36,23 @@ def layout_spec(layout: Layout, inner: Layout) -> Spec:
             size = prod(shape) * layout.element_bytes
             tiles = linear_tiles(size, layout.tile_bytes)
         return Spec.of_linear(shape, layout.element_bytes, tiles)
-    blocks = tuple(
-        np.array([layout.block_extent(axis)], dtype=np.int64)
-        for axis in range(len(layout.shape))
-    )
     spread = np.array([layout.spread_count]) if layout.spread else None
+    whole = layout.with_(windows=())
     return Spec(
         tuple(layout.axis_range(axis)[1] for axis in range(len(layout.shape))),
-        blocks,
+        _blocks(layout),
         layout.order,
         layout.element_bytes,
+        outer=_blocks(whole) if layout.windows else None,
         spread=spread,
         spread_bytes=layout.spread_bytes,
+        windowed=bool(layout.windows),
     )
+
+
+def _blocks(layout: Layout) -> tuple[Ints, ...]:
+    axes = range(len(layout.shape))
+    return tuple(np.array([layout.block_extent(a)], dtype=np.int64) for a in axes)
 
 
 def _leads(layout: Layout) -> bool:
