@@ -112,7 +112,7 @@ def _followed(program: Program, dim: int) -> tuple[int, ...] | None:
         if not _may_cut(program, group, dim):
             return None
         if position == last:
-            ends = program.outputs == (group.result.value,)
+            ends = program.outputs == (group.result.value,) and not program.packed
             return tuple(found) if ends else None
         if not program.is_link(position):
             return None

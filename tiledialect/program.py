@@ -25,6 +25,7 @@ from tiledialect.dialects.interfaces import (
 from tiledialect.dialects.tile import (
     argument_names,
     entry_function,
+    packed_results,
     return_operation,
     stored_flags,
 )
@@ -100,11 +101,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Program:
-    """All values, the groups in order, and the values returned."""
+    """All values, the groups in order, the values returned, and those of them that lie
+    for the host as the last group leaves them."""
 
     values: tuple[Value, ...]
     groups: tuple[Group, ...]
     outputs: tuple[int, ...]
+    packed: frozenset[int] = frozenset()
 
     def last_use(self, value: int) -> int:
         """Position of the last group that reads a value; past all if it is returned."""
@@ -119,9 +122,12 @@ class Program:
 
     def is_link(self, position: int) -> bool:
         """Whether a group's result rests as it is made: only the very next group reads
-        it, once, in the axes in which it was made. Others settle linear."""
+        it, once, in the axes in which it was made; or the host does, of a result that
+        is packed. Others settle linear."""
         group = self.groups[position]
         value = group.result.value
+        if value in self.packed:
+            return True
         if value in self.outputs or self.users(value) != [position + 1]:
             return False
         after = self.groups[position + 1]
@@ -199,7 +205,23 @@ class _Reader:
             if op is not returned:
                 self._read(op)
         outputs = tuple(self.roots[value] for value in returned.operands)
-        return Program(tuple(self.values), tuple(self.groups), outputs)
+        packed = self._packed(returned, outputs)
+        return Program(tuple(self.values), tuple(self.groups), outputs, packed)
+
+    def _packed(self, returned: Operation, outputs: tuple[int, ...]) -> frozenset[int]:
+        """The results marked as packed; the host alone reads them, after the last group
+        has made them, so that nothing has to know where they lie."""
+        flags = packed_results(self.function)
+        last = self.groups[-1].result.value if self.groups else -1
+        packed = [v for v, marked in zip(outputs, flags, strict=True) if marked]
+        read = {o.value for group in self.groups for o in group.operands}
+        if any(v != last or v in read or outputs.count(v) > 1 for v in packed):
+            fail(
+                returned,
+                "a packed result is what the last operation makes, returned once and"
+                " read by no other",
+            )
+        return frozenset(packed)
 
     def _add(self, ssa: SSAValue, value: Value) -> int:
         self.values.append(value)

@@ -1,4 +1,4 @@
-"""Inputs that the host packs: planned as parameters, alive to their last use only."""
+"""Inputs and results that the host packs and unpacks: as the plan has them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from ladder import Checked, checked, compiled, parse, run_passes
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
+from tiledialect.diagnostics import Refused
 from tiledialect.dialects.memory import BindOp, buffer_of
 from tiledialect.dialects.module_attributes import CERTIFICATE, plain_value
 from tiledialect.dialects.tile import stored_flags
+from tiledialect.tools.verify import verify
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAD = 'module attributes {tile.machine = "mini16"} {\n'
@@ -90,3 +92,28 @@ def test_an_argument_is_packed_or_a_parameter() -> None:
         op for op in parse(tiny_mlp("{tile.packed}")).walk() if isinstance(op, FuncOp)
     )
     assert stored_flags(function) == (True, True, True)
+
+
+def test_a_packed_result_lies_as_it_was_made() -> None:
+    text = tiny_mlp("{tile.packed}").replace("-> !y {", "-> (!y {tile.packed}) {")
+    run = checked(compiled(text, "8KiB"))
+    assert run.passed
+    assert names(run) == ["h", "h map", "y y.h", "y"]
+    assert verify(run_passes(parse(text), "8KiB", last=3)).startswith("proven")
+
+
+@pytest.mark.parametrize(
+    ("results", "returned"),
+    [
+        ("tensor<6x24xf16>, tensor<6x24xf16> {tile.packed}", ", %a"),
+        ("tensor<6x24xf16> {tile.packed}, tensor<6x24xf16>", ", %c"),
+    ],
+)
+def test_a_packed_result_is_the_last_and_returned_once(
+    results: str, returned: str
+) -> None:
+    head, types = SEVERAL.split("(RESULTS)")
+    types = types.replace("RESULTS", "tensor<6x24xf16>, tensor<6x24xf16>")
+    text = f"{HEAD}{head}({results}){types.replace('RETURNED', returned)}"
+    with pytest.raises(Refused, match="a packed result is what the last operation"):
+        run_passes(parse(text), last=1)

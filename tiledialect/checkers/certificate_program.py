@@ -19,6 +19,7 @@ from tiledialect.dialects.interfaces import Constant, Dimension, Structured, Vie
 from tiledialect.dialects.tile import (
     argument_names,
     entry_function,
+    packed_results,
     return_operation,
     stored_flags,
 )
@@ -74,11 +75,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Task:
-    """All values, the groups in order, and the values returned."""
+    """All values, the groups in order, the values returned, and those of them that lie
+    for the host as the last group leaves them."""
 
     values: tuple[Tensor, ...]
     groups: tuple[Work, ...]
     outputs: frozenset[int]
+    packed: frozenset[int] = frozenset()
 
     def readers(self, value: int) -> list[int]:
         """Positions of the groups that read a value."""
@@ -95,9 +98,11 @@ class Task:
         return max(self.readers(value), default=-1)
 
     def may_link(self, position: int) -> bool:
-        """Whether a result may rest as it is made: the next group alone reads it."""
+        """Whether a result may rest as it is made: the next group alone reads it, or
+        the host does, of a packed one."""
         value = self.groups[position].result
-        return value not in self.outputs and self.readers(value) == [position + 1]
+        read_next = value not in self.outputs and self.readers(value) == [position + 1]
+        return read_next or value in self.packed
 
     def made_by(self, value: int) -> int:
         """The group that makes a value; -1: none does."""
@@ -129,8 +134,11 @@ class _Reader:
         for op in function.body.block.ops:
             if op is not returned:
                 self._read(op)
-        outputs = frozenset(self.numbers[value] for value in returned.operands)
-        return Task(tuple(self.values), tuple(self.groups), outputs)
+        outputs = [self.numbers[value] for value in returned.operands]
+        marks = zip(outputs, packed_results(function), strict=True)
+        packed = frozenset(value for value, marked in marks if marked)
+        groups = tuple(self.groups)
+        return Task(tuple(self.values), groups, frozenset(outputs), packed)
 
     def _value(self, value: Tensor) -> int:
         self.values.append(value)

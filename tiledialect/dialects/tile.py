@@ -2,13 +2,14 @@
 
 A program is one public `func.func` whose body holds tile operations. An argument
 marked `{tile.parameter}` is a parameter, resident on the machine for good; one marked
-`{tile.packed}` is an input that the host lays out for the operations that read it. The
+`{tile.packed}` is an input that the host lays out for the operations that read it, and
+a result with that mark lies for the host as the last operation left it. The
 operations are of three kinds (`interfaces.py`) and stand by kind in `tile_ops_*.py`.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Dialect
 from xdsl.utils.exceptions import VerifyException
@@ -92,12 +93,21 @@ def stored_flags(function: FuncOp) -> tuple[bool, ...]:
 
 
 def _flags(function: FuncOp, name: str) -> tuple[bool, ...]:
-    if function.arg_attrs is None:
-        return (False,) * len(function.args)
-    return tuple(
-        isinstance(attributes.data.get(name), UnitAttr)
-        for attributes in function.arg_attrs
-    )
+    return _marked(function.arg_attrs, len(function.args), name)
+
+
+def packed_results(function: FuncOp) -> tuple[bool, ...]:
+    """Which results are marked `{tile.packed}`."""
+    count = len(function.function_type.outputs)
+    return _marked(function.res_attrs, count, PACKED)
+
+
+def _marked(
+    marks: ArrayAttr[DictionaryAttr] | None, count: int, name: str
+) -> tuple[bool, ...]:
+    if marks is None:
+        return (False,) * count
+    return tuple(isinstance(one.data.get(name), UnitAttr) for one in marks)
 
 
 def return_operation(function: FuncOp) -> ReturnOp:

@@ -64,7 +64,8 @@ class Ground:
         """Whether a group's result may stay as it is made."""
         value = self.program.groups[position].result.value
         users = self.program.users(value)
-        return value not in self.program.outputs and users == [position + 1]
+        read_next = value not in self.program.outputs and users == [position + 1]
+        return read_next or value in self.program.packed
 
     def stays(self, number: int) -> bool:
         """Whether a value is there in whole beside some chunk, whatever the group: the
