@@ -241,6 +241,53 @@ def test_what_does_not_follow_is_refused(lie: Callable[[Certificate], None]) -> 
     assert tried > 5
 
 
+def mutated(value: Any, rng: random.Random) -> Any:
+    """The same data with something else somewhere."""
+    kind = type(value)
+    if kind is dict and value and rng.random() < 0.9:
+        table: dict[str, Any] = {**value}
+        key = rng.choice(list(table))
+        table[key] = mutated(table[key], rng)
+        return table
+    if kind is list and value and rng.random() < 0.9:
+        items: list[Any] = [*value]
+        at = rng.randrange(len(items))
+        items[at] = mutated(items[at], rng)
+        return items[: rng.randrange(len(items) + 1)] if rng.random() < 0.1 else items
+    other: list[Any] = [
+        None,
+        "",
+        "h",
+        True,
+        [],
+        {},
+        [1],
+        0.5,
+        -1,
+        0,
+        1,
+        7,
+        1 << 40,
+        (1 << 63) - 1,
+    ]
+    return rng.choice(other)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_certificates_are_refused_in_words(seed: int) -> None:
+    """Whatever is damaged: accepted, as it may say less, or refused by a Disproof."""
+    rng = random.Random(seed)
+    refused = 0
+    for one in certified(seed):
+        for _ in range(30):
+            said: Any = one.certificate
+            for _ in range(rng.randint(1, 3)):
+                said = mutated(said, rng)
+            is_table = type(said) is dict
+            refused += not (is_table and one.accepts(said))
+    assert refused > 60
+
+
 def test_a_refutation_is_of_its_budget() -> None:
     refuted = 0
     for seed in range(SEEDS):

@@ -72,6 +72,8 @@ def prove(
         low, high = _numbers(case.get("chunks"), "chunks", 2)
         if low != ends + 1 or high < low:
             raise Disproof(f"no case has {ends + 1} chunks")
+        if high > top:
+            raise Disproof(f"a case has {high} chunks, there are {top} at most")
         ends = high
         chunks = Chunks(low, high, shared_extents(task))
         cycles, parts = _prove_case(task, machine, budget, chunks, case)
