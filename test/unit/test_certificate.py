@@ -243,7 +243,7 @@ def test_what_does_not_follow_is_refused(lie: Callable[[Certificate], None]) -> 
 
 def mutated(value: Any, rng: random.Random) -> Any:
     """The same data with something else somewhere."""
-    kind = type(value)
+    kind: type = type(value)
     if kind is dict and value and rng.random() < 0.9:
         table: dict[str, Any] = {**value}
         key = rng.choice(list(table))
