@@ -267,12 +267,15 @@ def _refuse(
     catalogues: Sequence[CatalogueOp],
     asked: Constraints,
 ) -> None:
-    """Say what no plan has room for, and what would be enough."""
+    """Say what no plan has room for, and what would be enough. The fullest tile is the
+    first one: blocks that are not full lie behind it."""
     which = "" if asked.are_open else " that is as asked"
     message = (
         f"no plan{which} fits a budget of {budget} bytes a tile"
         f" ({machine.memory.support_bytes} of them support)"
     )
+    from tiledialect.plan_terms import plan_terms
+
     plan, place = outcome.smallest, entry_function(op)
     if plan is None:
         either = f"no plan fits the {machine.max_bytes} bytes of a tile either"
@@ -283,8 +286,12 @@ def _refuse(
         message += f"; a budget of {plan.footprint} bytes works"
     if catalogues:
         place = catalogues[plan.fullest]
+        step = plan_terms(program, machine, plan).groups[plan.fullest].fullest
         largest = _largest(program, machine, plan)
-        message += f", fullest in '{place.group.data}'; largest there: {largest}"
+        message += (
+            f", fullest in '{place.group.data}', step '{step}', tile 0;"
+            f" largest there: {largest}"
+        )
     fail(place, message, Infeasible)
 
 

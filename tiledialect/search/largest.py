@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiledialect.candidates import STORED, STREAM, Candidates
+from tiledialect.chunks import chunked, chunking_of
 from tiledialect.cost.group import GroupCost, group_cost
 from tiledialect.machine import Machine
 from tiledialect.program import Program
@@ -17,6 +18,7 @@ def largest_buffers(
     """Names and bytes of the largest buffers on a tile in the plan's fullest group:
     its own, and the parameters that lie there for good. The first of equals stands."""
     found: list[tuple[str, int]] = []
+    program = chunked(program, chunking_of(program, plan.chunks))
     for position, (variant, parts) in enumerate(plan.choices):
         table = Candidates(variant, np.array([parts], dtype=np.int64))
         cost = group_cost(program, program.groups[position], machine, table)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from tiledialect.plan_terms import GroupTerms, PlanTerms
     from tiledialect.tools.explain_budgets import Searched, Selected
     from tiledialect.tools.explain_space import Filters
-    from tiledialect.tools.explain_terms import GroupTerms, PlanTerms
     from tiledialect.tools.explain_why import Beaten, WhyNot
 
 INDENT = "  "

@@ -11,12 +11,12 @@ from tiledialect.constraints import Constraints
 from tiledialect.diagnostics import Infeasible, Refused, Usage, fail
 from tiledialect.dialects.tile import entry_function
 from tiledialect.plan_file import read_plan_file
+from tiledialect.plan_terms import PlanTerms, plan_terms
 from tiledialect.sizes import BUDGET_WORDS, SizeError, parse_size
 from tiledialect.text.source import read_text, shown_name
 from tiledialect.tools import explain_report as report
 from tiledialect.tools.explain_budgets import capped_searches, selected
 from tiledialect.tools.explain_space import Source, Space, filters
-from tiledialect.tools.explain_terms import PlanTerms, plan_terms
 from tiledialect.tools.explain_why import WhyNot, parse_named, why_not
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@
 
 // One byte too few: 2048 of support, twice 4096 for x and its result, a 64th for gaps.
 // The place is that of the fullest group.
-// CHECK: f.mlir:2:8: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes, fullest in 'h'; largest there: x at h 4096, h 4096
+// CHECK: f.mlir:2:8: error: no plan fits a budget of 10367 bytes a tile (2048 of them support); the smallest budget that works is 10368 bytes, fullest in 'h', step 'compute', tile 0; largest there: x at h 4096, h 4096
 !x = tensor<4096xf32>
 module attributes {tile.machine = "mini4", tile.rung = 2} {
   func.func @main(%x: !x) -> !x {
