@@ -16,7 +16,7 @@ from tiledialect.machine import Machine
 from tiledialect.program import Program
 from tiledialect.search.chunked import chunk_tables
 from tiledialect.search.curve import curve, stairs_of
-from tiledialect.search.outlines import Outline, frame, outlines, within
+from tiledialect.search.outlines import Outline, frame, outlines, sharpened, within
 from tiledialect.search.pools import make_pools
 from tiledialect.search.problem import Problem, make_problem
 from tiledialect.search.rough import Tables
@@ -62,10 +62,20 @@ class ChunkCurve:
                 break
             self._price([_few(problem, outline) for outline in some], chunking)
             some = within(problem, some, self._stairs())
+        for at in sorted(range(len(some)), key=lambda at: len(some[at].table))[:-1]:
+            if all(map(len, some)):
+                some[at] = self._sharpened(some, at, chunking)
+                some = within(problem, some, self._stairs())
         self._price(some, chunking)
 
     def _stairs(self) -> Stairs:
         return stairs_of(self.plans, self.most_bytes)
+
+    def _sharpened(
+        self, some: Sequence[Outline], at: int, chunking: Chunking
+    ) -> Outline:
+        self.candidates += len(some[at])
+        return sharpened(self.program, self.machine, some, at, chunking)
 
     def _price(self, some: Sequence[Outline], chunking: Chunking) -> None:
         """Join the plans of these candidates."""

@@ -32,15 +32,19 @@ from tiledialect.cost.spec import ceil_div
 from tiledialect.machine import Machine
 from tiledialect.program import Program
 from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.search.pools import whole_pool
 from tiledialect.search.problem import Problem, make_problem
 from tiledialect.search.rough import Tables
-from tiledialect.search.stairs import Points, Stairs, reach
+from tiledialect.search.stairs import Points, Stairs, points_of, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
     _Known = dict[object, tuple[Candidates, GroupCost, Ints, Ints]]
+
+
+_FIRST = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def frame(
     program: Program, machine: Machine, tables: Tables, chunking: Chunking
 ) -> Problem:
     """The problem of a few candidates: what all candidates share is that of all."""
-    few = [[table[0].take(np.zeros(1, dtype=np.int64))] for table in tables]
+    few = [[table[0].take(_FIRST)] for table in tables]
     return make_problem(program, machine, few, chunking)
 
 
@@ -84,6 +88,25 @@ def _outline(problem: Problem, position: int, table: list[Candidates]) -> Outlin
     return Outline(
         table, _joined([_points(problem, position, o, known) for o in table])
     )
+
+
+def sharpened(
+    program: Program,
+    machine: Machine,
+    some: Sequence[Outline],
+    position: int,
+    chunking: Chunking,
+) -> Outline:
+    """The outline of one group with its prices; a link's first hop is not among
+    them."""
+    tables = [[outline.table[0].take(_FIRST)] for outline in some]
+    tables[position] = some[position].table
+    problem = make_problem(program, machine, tables, chunking)
+    pool = whole_pool(problem, position)
+    pool = pool.take(np.lexsort((pool.row, pool.variant)))
+    priced = points_of(pool, timed=True).columns
+    pairs = zip(some[position].points.columns, priced, strict=True)
+    return Outline(some[position].table, Points(*(np.maximum(*pair) for pair in pairs)))
 
 
 def within(problem: Problem, some: Sequence[Outline], stairs: Stairs) -> list[Outline]:
