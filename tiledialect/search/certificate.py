@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 GAP_OF = 10_000
 """A gap is in parts of so many."""
 
-MOST_PARTS = 28
+MOST_PARTS = 40
 """Parts that a case has at most."""
 
 MOST_CASES = 8
@@ -243,18 +243,19 @@ def _front(states: list[State]) -> list[State]:
 def _refined(case: Case, budget: int, cycles: int | None) -> Case:
     """The case with parts cut where that raises its bound."""
     target = ENDLESS if cycles is None else cycles
-    most = MOST_PARTS if cycles else MOST_PARTS * 2
+    most = MOST_PARTS if cycles else MOST_PARTS + 16
     while sum(map(len, case.parts)) < most:
         now, size, way = _best(case, budget)
         if now >= target or _is_taken(case, budget, way):
             break
-        tried: list[tuple[int, int, Case]] = []
+        tried: list[tuple[int, int, Case, int]] = []
         for at, which in enumerate(way):
             tried += _cut(case, budget, at, which)
-        better = [one for one in tried if one[:2] > (now, size)]
-        if not better:
+        # of equal ways to take parts another may stand in for the one that is cut
+        best = max(tried, key=lambda one: (*one[:2], one[3]), default=None)
+        if best is None or (*best[:2], best[3]) <= (now, size, 0):
             break
-        case = max(better, key=lambda one: one[:2])[2]
+        case = best[2]
     return replace(case, cycles=min(target, _best(case, budget)[0]))
 
 
@@ -270,10 +271,13 @@ def _is_taken(case: Case, budget: int, way: tuple[int, ...]) -> bool:
     return _bytes(case, (stored, live, rows, 0, ())) <= budget
 
 
-def _cut(case: Case, budget: int, at: int, which: int) -> list[tuple[int, int, Case]]:
-    """The ways to cut a part in two: each with what the bound is then."""
+def _cut(
+    case: Case, budget: int, at: int, which: int
+) -> list[tuple[int, int, Case, int]]:
+    """The ways to cut a part in two: each with what the bound is then, and in how many
+    claims its halves differ from it, 0 if one of them does not."""
     table, part = case.tables[at], case.parts[at][which]
-    found: list[tuple[int, int, Case]] = []
+    found: list[tuple[int, int, Case, int]] = []
     if table is None:
         return found
     for halves in table.halves(part):
@@ -281,8 +285,15 @@ def _cut(case: Case, budget: int, at: int, which: int) -> list[tuple[int, int, C
         parts = (*case.parts[:at], mine, *case.parts[at + 1 :])
         made = replace(case, parts=parts)
         cycles, size, _ = _best(made, budget)
-        found.append((cycles, size, made))
+        gains = [_gains(half, part) for half in halves]
+        found.append((cycles, size, made, sum(gains) if all(gains) else 0))
     return found
+
+
+def _gains(half: Part, part: Part) -> int:
+    """In how many claims a half says more than the part it is of."""
+    pairs = zip(half.claims, part.claims, strict=True)
+    return sum(mine > whole for mine, whole in pairs)
 
 
 def _plain_case(program: Program, case: Case) -> Plain:

@@ -61,6 +61,10 @@ class Part:
     def fits(self) -> bool:
         return self.cycles < ENDLESS
 
+    @property
+    def claims(self) -> tuple[int, int, int, int]:
+        return self.stored, self.live, self.rows, self.cycles
+
 
 @dataclass(frozen=True)
 class Fitting:
