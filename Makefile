@@ -30,7 +30,7 @@ demo: $(STAMP)
 	tile-run out/$(DEMO).tilepkg --check
 
 test: $(STAMP)
-	ruff format --check . && ruff check . && basedpyright && lit -q test/lit && pytest -q test/unit
+	ruff format --check . && ruff check . && basedpyright && lit -q test/lit && pytest -q -n 2 --dist loadfile test/unit
 
 bench: $(STAMP)
 	python -m bench.exchange && python -m bench.placement && python -m bench.cells
