@@ -4,6 +4,8 @@ Prints predicted against measured cycles of every applicable row, by kernel, wit
 and worst error; rows far off with an explanation; and rows that are not compared with
 the reason. Exit codes: 0 the median error holds and each row far off is explained; 1 it
 does not, or the rows are refused; 2 wrong usage.
+
+With `--plans` it compares forced plans that were measured with the simulator's clock.
 """
 
 from __future__ import annotations
@@ -66,6 +68,8 @@ def _run(words: Sequence[str]) -> int:
     except MachineError as error:
         raise Usage(str(error)) from error
     path: str = options.rows or default_rows()
+    if options.plans:
+        return _compare_plans(path, options)
     calls, left_out = sort_rows(read_rows(path), read_table(), machine)
     if not calls:
         raise Refused(f"no row is a call that {machine.name} prices", path)
@@ -79,6 +83,25 @@ def _run(words: Sequence[str]) -> int:
         write_file(options.json, text.encode())
     print(summary(done))
     return 0 if done.holds else 1
+
+
+def _compare_plans(path: str, options: argparse.Namespace) -> int:
+    from tiledialect.tools import calibrate_plans_report as report
+    from tiledialect.tools.calibrate_plans import (
+        read_plans,
+        timed_rows,
+        whole_programs,
+    )
+    from tiledialect.tools.run_arrays import write_file
+
+    table = read_plans()
+    rows = timed_rows(table, whole_programs(path), options.machine)
+    for line in report.lines(table, rows):
+        print(line)
+    if options.json is not None:
+        text = json.dumps(report.report(table, rows), indent=1) + "\n"
+        write_file(options.json, text.encode())
+    return 0
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
@@ -117,6 +140,11 @@ def _make_parser() -> _Parser:
         "--refit",
         action="store_true",
         help="fit the coefficients to the rows and print them as TOML",
+    )
+    parser.add_argument(
+        "--plans",
+        action="store_true",
+        help="forced plans of a whole program against the simulator instead",
     )
     parser.add_argument("--verbose", action="store_true", help="traceback of a fault")
     parser.add_argument(
