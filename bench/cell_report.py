@@ -46,7 +46,8 @@ def plan_seconds(compiled: Compiled, clock: str) -> float:
 
 
 def candidates_per_second(compiled: Compiled, clock: str) -> float | None:
-    """Candidates priced a second; None where the certificate does not count them."""
+    """Candidates evaluated a second, in full or as far as a bound that rules them out;
+    None where the certificate does not count them."""
     if compiled.candidates is None:
         return None
     return compiled.candidates / max(plan_seconds(compiled, clock), 1e-9)

@@ -94,6 +94,8 @@ def certificate(
         found["chunks"] = int(getattr(best, "chunks", 1))
     if outcome.candidates is not None:
         found["candidates"] = outcome.candidates
+    if outcome.priced is not None:
+        found["priced"] = outcome.priced
     found["bound"] = bound.plain(program, cycles)
     return found
 

@@ -95,7 +95,7 @@ def search_chunked(
         for chunking in ways:
             run.search(chunking)
     outcome = run.optimal() if run.plans else run.refusal(ways)
-    return replace(outcome, candidates=run.candidates)
+    return replace(outcome, candidates=run.candidates, priced=run.priced)
 
 
 class _Run:
@@ -113,7 +113,7 @@ class _Run:
         self.budget, self.count = budget, count
         self.plans: list[Plan] = []
         self.labels = 0
-        self.candidates = 0
+        self.candidates, self.priced = 0, 0
         self.known: int | None = None
 
     def search(self, chunking: Chunking) -> None:
@@ -129,7 +129,9 @@ class _Run:
 
     def _rough(self, chunking: Chunking) -> RoughSpace:
         tables = chunk_tables(self.program, self.machine, self.tables, chunking)
-        return rough_space(self.program, self.machine, tables, chunking)
+        space = rough_space(self.program, self.machine, tables, chunking)
+        self.candidates += len(space)
+        return space
 
     def _within(self, space: RoughSpace, chunking: Chunking, budget: int) -> RoughSpace:
         """What plans of a budget, no slower than those known, may have."""
@@ -157,7 +159,7 @@ class _Run:
         return int((self.known or 0) * (1 + SLACK)) // chunking.count
 
     def _problem(self, space: RoughSpace, chunking: Chunking) -> Problem:
-        self.candidates += len(space)
+        self.priced += len(space)
         return make_problem(self.program, self.machine, space.tables, chunking)
 
     def _search(self, space: RoughSpace, chunking: Chunking, *, few: bool) -> None:

@@ -56,8 +56,8 @@ class Plan:
 class Outcome:
     """How a search ended: `optimal` with the best plans in order; `infeasible` with
     the smallest budget that works and its plan, or (not `is_smallest`) with one that is
-    known to work; `beaten` where no plan is better than one that is known. `candidates`
-    were priced, where that was counted."""
+    known to work; `beaten` where no plan is better than one that is known. Of so many
+    `candidates` the least was known, so many of them were `priced`, where counted."""
 
     status: str
     plans: tuple[Plan, ...]
@@ -66,6 +66,7 @@ class Outcome:
     smallest: Plan | None = None
     is_smallest: bool = True
     candidates: int | None = None
+    priced: int | None = None
 
 
 def search(
