@@ -34,6 +34,12 @@ GAP_OF = 10_000
 MOST_PARTS = 40
 """Parts that a case has at most."""
 
+MOST_TRIED = 12
+"""Ways to cut that are tried for each cut."""
+
+MOST_STATES = 200
+"""Ways to take parts that are told apart."""
+
 MOST_CASES = 8
 
 State = tuple[int, int, int, int, tuple[int, ...]]
@@ -170,10 +176,14 @@ def _halves(span: Span) -> list[Span]:
     return [Span(span.low, middle), Span(middle + 1, span.high)]
 
 
-def refuted(program: Program, machine: Machine, budget: int) -> bool:
-    """Whether one bound of all candidates is more than the budget already."""
+def least_in_chunks(
+    program: Program, machine: Machine, budget: int, low: int, high: int | None = None
+) -> int | None:
+    """Cycles that every plan within the budget in `low` to `high` chunks (no end: any
+    number) takes at least, by one bound of all; None where none fits."""
     top = max(shared_extents(program), default=1)
-    return _is_refuted(_case(program, machine, budget, Span(1, top)))
+    case = _case(program, machine, budget, Span(low, top if high is None else high))
+    return None if _is_refuted(case) else case.cycles
 
 
 def _is_refuted(case: Case) -> bool:
@@ -239,7 +249,17 @@ def _front(states: list[State]) -> list[State]:
             all(a <= b for a, b in zip(k[:4], one[:4], strict=True)) for k in kept
         ):
             kept.append(one)
+    while len(kept) > MOST_STATES:  # two are told as one that is better than both
+        pairs = zip(kept[::2], kept[1::2], strict=False)
+        last = kept[-1:] if len(kept) % 2 else []
+        kept = [*(_better(*pair) for pair in pairs), *last]
     return kept
+
+
+def _better(one: State, other: State) -> State:
+    """What is at least as good as two states."""
+    a, b, c, d = (min(pair) for pair in zip(one[:4], other[:4], strict=True))
+    return a, b, c, d, one[4]
 
 
 def _refined(case: Case, budget: int, cycles: int | None) -> Case:
@@ -250,9 +270,11 @@ def _refined(case: Case, budget: int, cycles: int | None) -> Case:
         now, size, way = _best(case, budget)
         if now >= target or _is_taken(case, budget, way):
             break
-        tried: list[tuple[int, int, Case, int]] = []
-        for at, which in enumerate(way):
-            tried += _cut(case, budget, at, which)
+        cuts = [cut for at, which in enumerate(way) for cut in _cuts(case, at, which)]
+        cuts.sort(key=lambda one: -one[0])
+        tried = [
+            (*_best(made, budget)[:2], made, gains) for gains, made in cuts[:MOST_TRIED]
+        ]
         # of equal ways to take parts another may stand in for the one that is cut
         best = max(tried, key=lambda one: (*one[:2], one[3]), default=None)
         if best is None or (*best[:2], best[3]) <= (now, size, 0):
@@ -273,22 +295,19 @@ def _is_taken(case: Case, budget: int, way: tuple[int, ...]) -> bool:
     return _bytes(case, (stored, live, rows, 0, ())) <= budget
 
 
-def _cut(
-    case: Case, budget: int, at: int, which: int
-) -> list[tuple[int, int, Case, int]]:
-    """The ways to cut a part in two: each with what the bound is then, and in how many
-    claims its halves differ from it, 0 if one of them does not."""
+def _cuts(case: Case, at: int, which: int) -> list[tuple[int, Case]]:
+    """The ways to cut a part in two: each with in how many claims the halves say more, 0
+    if one of them says no more."""
     table, part = case.tables[at], case.parts[at][which]
-    found: list[tuple[int, int, Case, int]] = []
+    found: list[tuple[int, Case]] = []
     if table is None:
         return found
     for halves in table.halves(part):
         mine = (*case.parts[at][:which], *halves, *case.parts[at][which + 1 :])
         parts = (*case.parts[:at], mine, *case.parts[at + 1 :])
-        made = replace(case, parts=parts)
-        cycles, size, _ = _best(made, budget)
         gains = [_gains(half, part) for half in halves]
-        found.append((cycles, size, made, sum(gains) if all(gains) else 0))
+        made = replace(case, parts=parts)
+        found.append((sum(gains) if all(gains) else 0, made))
     return found
 
 

@@ -13,21 +13,15 @@ from functools import cached_property
 import numpy as np
 
 from tiledialect.candidates import (
-    BLOCK,
-    DIRECT,
     LINEAR,
-    ROW_MAJOR,
-    STORED,
     Candidates,
-    Variant,
     block_choices,
     grains,
 )
 from tiledialect.chunks import Chunking, chunked, chunkings
 from tiledialect.machine import Machine
-from tiledialect.program import Group, Program
-from tiledialect.search.certificate import refuted
-from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.program import Program
+from tiledialect.search.certificate import least_in_chunks
 from tiledialect.search.problem import Problem, make_problem
 from tiledialect.search.rough import RoughSpace, Tables, rough_space
 from tiledialect.search.solve import (
@@ -91,7 +85,7 @@ def search_chunked(
     """The best plans within a budget over all numbers of chunks, or over these."""
     run = _Run(program, machine, tables, budget, count)
     ways = chunkings(program) if ways is None else ways
-    if not refuted(program, machine, budget):
+    if least_in_chunks(program, machine, budget, 1) is not None:
         for chunking in ways:
             run.search(chunking)
     outcome = run.optimal() if run.plans else run.refusal(ways)
@@ -118,7 +112,7 @@ class _Run:
 
     def search(self, chunking: Chunking) -> None:
         """Look for plans of these chunks that are not much worse than the best."""
-        if self.known is not None and self._least(chunking) > self._most(chunking):
+        if not self._may_win(chunking.count):
             return
         space = self._within(self._rough(chunking), chunking, self.budget)
         if space and len(space) > MANY:
@@ -138,21 +132,23 @@ class _Run:
         room = budget - self.machine.memory.support_bytes
         return space.within(room, self.known and self._most(chunking))
 
-    @cached_property
-    def _grids(self) -> list[Candidates]:
-        """Of each group every grid of some candidate."""
-        return [
-            _every_grid(self.program, group, table)
-            for group, table in zip(self.program.groups, self.tables, strict=True)
-        ]
-
-    def _least(self, chunking: Chunking) -> int:
-        """Cycles of one chunk that every plan takes at least."""
-        part = chunked(self.program, chunking)
-        return sum(
-            int(least_cycles(part, group, self.machine, grids).min())
-            for group, grids in zip(part.groups, self._grids, strict=True)
+    def _may_win(self, count: int) -> bool:
+        """Whether so many chunks, or any number but 1, are not ruled out by a bound."""
+        if count == 1:
+            return True
+        beyond = self._least_in_chunks
+        return self._in_reach(beyond) and self._in_reach(
+            least_in_chunks(self.program, self.machine, self.budget, count, count)
         )
+
+    @cached_property
+    def _least_in_chunks(self) -> int | None:
+        return least_in_chunks(self.program, self.machine, self.budget, 2)
+
+    def _in_reach(self, cycles: int | None) -> bool:
+        if cycles is None or self.known is None:
+            return cycles is not None
+        return cycles <= self.known * (1 + SLACK)
 
     def _most(self, chunking: Chunking) -> int:
         """Cycles of one chunk that a plan may take."""
@@ -216,15 +212,3 @@ class _Run:
 
 def _rows(table: list[Candidates]) -> int:
     return sum(map(len, table))
-
-
-def _every_grid(program: Program, group: Group, table: list[Candidates]) -> Candidates:
-    """Every grid of a table once, with the ways that cost the least whatever it is."""
-    parts = np.concatenate([one.parts for one in table])
-    code = np.zeros(len(parts), dtype=np.int64)
-    for column in parts.T:
-        code = code * (int(column.max(initial=0)) + 1) + column
-    _, first = np.unique(code, return_index=True)
-    stored = [program.values[operand.value].is_stored for operand in group.operands]
-    ways = tuple(STORED if known else DIRECT for known in stored)
-    return Candidates(Variant(ways, BLOCK, ROW_MAJOR), parts[first])
