@@ -39,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tiledialect.dialects.layout_attribute import LayoutAttr
+from tiledialect.dialects.plan_part_op import PartOp
 from tiledialect.dialects.plan_step_ops import (
     ComputeOp,
     LoadOp,
@@ -361,6 +362,7 @@ Plan = Dialect(
         LoadOp,
         RelayoutOp,
         ComputeOp,
+        PartOp,
         ReduceOp,
         ViewOp,
     ],

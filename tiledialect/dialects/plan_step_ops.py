@@ -357,11 +357,12 @@ class ReduceOp(StepOp):
     """Partial results gathered on the tiles of `layout` and combined there.
 
     With `own` each tile's own partial is read where it lies; without it the plan does
-    not count on that.
+    not count on that. `onto` is a sum of other partials that these are added to.
     """
 
     name = "plan.reduce"
     source = operand_def(AnyAttr())
+    onto = opt_operand_def(AnyAttr())
     function = prop_def(StringAttr)
     own = opt_prop_def(UnitAttr)
 
@@ -373,6 +374,7 @@ class ReduceOp(StepOp):
         layout: Layout,
         *,
         own: bool,
+        onto: SSAValue | None = None,
         compute: int | None = None,
         exchange: int | None = None,
         location: str | None = None,
@@ -381,13 +383,16 @@ class ReduceOp(StepOp):
         properties["function"] = StringAttr(function)
         properties["own"] = UnitAttr() if own else None
         super().__init__(
-            operands=[source], result_types=[source.type], properties=properties
+            operands=[source, onto], result_types=[source.type], properties=properties
         )
 
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
         function = parser.parse_identifier()
         source = parser.parse_unresolved_operand()
+        onto = None
+        if parser.parse_optional_keyword("onto"):
+            onto = parser.parse_unresolved_operand()
         own = parser.parse_optional_keyword("own") is not None
         parser.parse_keyword("for")
         group = parser.parse_str_literal()
@@ -399,6 +404,7 @@ class ReduceOp(StepOp):
             group,
             layout,
             own=own,
+            onto=None if onto is None else parser.resolve_operand(onto, type),
             compute=compute,
             exchange=exchange,
         )
@@ -407,6 +413,9 @@ class ReduceOp(StepOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.function.data} ")
         printer.print_ssa_value(self.source)
+        if self.onto is not None:
+            printer.print_string(" onto ")
+            printer.print_ssa_value(self.onto)
         printer.print_string(" own for " if self.own is not None else " for ")
         printer.print_string_literal(self.group.data)
         print_tail(printer, self)

@@ -15,6 +15,7 @@ from tiledialect.dialects.codelet import CopyOp, FillOp, RunOp
 from tiledialect.dialects.exchange import MoveOp
 from tiledialect.dialects.interfaces import Constant
 from tiledialect.dialects.plan import AlternativesOp
+from tiledialect.dialects.plan_part_op import PartOp
 from tiledialect.dialects.plan_step_ops import (
     ComputeOp,
     LoadOp,
@@ -56,10 +57,8 @@ class PlanWalk(Interface):
                     self.compute(op)
                 case ReduceOp():
                     self.reduce(op)
-                case ViewOp():
-                    source = self.held[op.source]
-                    form = tensor_form(op.result.type)
-                    self.held[op.result] = replace(source, form=form)
+                case PartOp() | ViewOp():
+                    self.held[op.result] = self.seen(op)
                 case ReturnOp():
                     self.bind_results(op)
                 case AlternativesOp():
@@ -264,6 +263,16 @@ class PlanWalk(Interface):
             name = op.group.data if family == "matmul" else f"{op.group.data} {family}"
             self.draft.step("compute", name, op.cycles, place, makes, uses)
 
+    def seen(self, op: PartOp | ViewOp) -> Held:
+        """A value in its own buffer, seen in another shape or in part."""
+
+        source = self.held[op.source]
+        if isinstance(op, ViewOp):
+            return replace(source, form=tensor_form(op.result.type))
+        if not op.is_part_of(source.layout):
+            fail(op, "plan.part names no partial sums of its source")
+        return replace(source, layout=op.layout.data)
+
     def reduce(self, op: ReduceOp) -> None:
 
         source, layout = self.held[op.source], op.layout.data
@@ -273,6 +282,9 @@ class PlanWalk(Interface):
         transfers, own = stack_partials(source.layout, layout)
         if own is None and op.own is not None:
             fail(op, "a tile's own partial does not lie where the plan has it")
+        before = None if op.onto is None else self.held[op.onto]
+        if before is not None and (own is not None or before.layout != layout):
+            fail(op, "plan.reduce adds onto a sum of other partials in its own layout")
         slots = group.count - (own is not None)
         stack = self.new_buffer(f"{op.group.data}.stack", layout, "stack", op, slots)
         self.move(op, source, stack, layout, transfers, stack=True)
@@ -286,8 +298,8 @@ class PlanWalk(Interface):
         slot = ((slots, layout.tile_bytes),)
         stacked = replace(piece, axes=(slot, *piece.axes[1:]))
         held = [Held(stack, layout, form)]
-        if own is not None:
-            held.append(source)
+        if own is not None or before is not None:
+            held.append(before or source)
         held.append(Held(made, layout, form))
         classes = [
             replace(some, extents=(slots, *some.extents))
@@ -297,11 +309,16 @@ class PlanWalk(Interface):
         for some in classes:
             lies_as = layout if layout.spread else source.layout
             mine = view(lies_as, axes, rank + 1, name, scale, some.offset)
-            used = [stacked, *([mine] if own is not None else []), piece]
+            if before is not None:
+                mine = piece
+            used = [stacked, *([mine] if len(held) > 2 else []), piece]
             views.append([trimmed(one, some.extents) for one in used])
         parameters: dict[str, Attribute] = {"function": StringAttr(op.function.data)}
         if own is not None:
             numbers = (own.first, own.stride, own.count)
+            parameters["own"] = ArrayAttr([integer(n) for n in numbers])
+        if before is not None:  # it comes first on every tile
+            numbers = (0, self.machine.tiles, slots + 1)
             parameters["own"] = ArrayAttr([integer(n) for n in numbers])
         names = ["p", *(f"d{axis}" for axis in range(rank))]
         self.runs(op, "sum", names, classes, held, views, parameters)

@@ -262,6 +262,14 @@ func.func @main(%x: tensor<6xf32>) {
 
 // -----
 
+// CHECK: error: 'plan.part': a part is of partial sums, its layout has none
+func.func @main(%x: tensor<6xf32>) {
+  %0 = plan.part %x for "g" : tensor<6xf32> layout <[6] bytes 4>
+  return
+}
+
+// -----
+
 // A view changes the shape, neither the number of elements nor their format or scale.
 // CHECK: error: 'plan.view': sees 6xf32 as 2x4xf32, only shapes may differ
 func.func @main(%x: tensor<6xf32>) {

@@ -77,6 +77,29 @@ module @product {
 
 // -----
 
+// Partial sums may be added in batches: some of them, onto the sum of others.
+// CHECK-LABEL: @batches
+// CHECK: %1 = plan.part %0 for "h"
+// CHECK-NEXT: : tensor<4x8xf32> layout <[4, 8] bytes 4 partial 3 step 1>
+// CHECK-NEXT: %2 = plan.reduce sum %1 for "h"
+// CHECK-NEXT: : tensor<4x8xf32> layout <[4 / 4 step 1, 8] bytes 4>
+// CHECK-NEXT: %3 = plan.part %0 for "h"
+// CHECK-NEXT: : tensor<4x8xf32> layout <[4, 8] bytes 4 first 3 partial 1 step 1> from "f.mlir":1:1
+// CHECK-NEXT: %4 = plan.reduce sum %3 onto %2 for "h" estimate 5 exchange 60
+!y = tensor<4x8xf32>
+module @batches {
+  func.func @main(%x: !y) -> !y {
+    %0 = plan.load %x for "h" : !y layout <[4, 8] bytes 4 partial 4 step 1>
+    %1 = plan.part %0 for "h" : !y layout <[4, 8] bytes 4 partial 3 step 1>
+    %2 = plan.reduce sum %1 for "h" : !y layout <[4 / 4 step 1, 8] bytes 4>
+    %3 = plan.part %0 for "h" : !y layout <[4, 8] bytes 4 first 3 partial 1 step 1> from "f.mlir":1:1
+    %4 = plan.reduce sum %3 onto %2 for "h" estimate 5 exchange 60 : !y layout <[4 / 4 step 1, 8] bytes 4>
+    return %4 : !y
+  }
+}
+
+// -----
+
 // Several plans stand side by side, each with its cycles and bytes, and behind them what
 // each is made of; a plan may give nothing, and a view changes the shape of what it gives.
 // CHECK-LABEL: @choices
