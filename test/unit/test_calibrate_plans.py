@@ -12,7 +12,7 @@ from ladder import checked
 from tiledialect.codelets import Stage, map_cycles, sum_cycles
 from tiledialect.diagnostics import Refused
 from tiledialect.machine import Machine
-from tiledialect.runtime.package import to_bytes
+from tiledialect.runtime.package import Call, ComputeStep, to_bytes
 from tiledialect.tools import calibrate_plans_report as report
 from tiledialect.tools.calibrate_plans import (
     FOLDER,
@@ -70,6 +70,30 @@ def test_a_result_may_be_cut_along_rows_and_columns(folder: Path) -> None:
         assert run.passed, cut
         cycles.add(run.result.cycles)
     assert len(cycles) > 1
+
+
+@pytest.mark.parametrize(
+    ("count", "slots"), [(2, [4, 4]), (3, [3, 3, 2]), (8, 8 * [1])]
+)
+def test_partial_sums_may_come_in_batches(
+    folder: Path, count: int, slots: list[int]
+) -> None:
+    asked = ForcedPlan(("1",), "a plan", "asked.json", {"h": (5, 1)}, {"h": count})
+    compiled = plan_package(asked, folder / "program.mlir", "mini16")
+    calls = [
+        call
+        for step in compiled.steps
+        if isinstance(step, ComputeStep) and step.name == "h sum"
+        for call in step.calls[:1]
+    ]
+    assert [call.extents[0] for call in calls if isinstance(call, Call)] == slots
+    assert checked(to_bytes(compiled)).passed
+
+
+def test_more_batches_than_partial_sums_are_refused(folder: Path) -> None:
+    asked = ForcedPlan(("1",), "a plan", "asked.json", {}, {"h": 9})
+    with pytest.raises(Refused, match="'h' has 8 partial sums to batch"):
+        plan_package(asked, folder / "program.mlir", "mini16")
 
 
 def test_a_cut_into_more_pieces_than_partial_sums_is_refused(folder: Path) -> None:

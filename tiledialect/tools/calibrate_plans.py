@@ -1,7 +1,9 @@
 """Forced plans that were measured, stated and timed here by the simulator's clock.
 
 `calibration/forced_plans/rows.toml` says for each row which constraints state its plan,
-which kernels it was measured with, and what it leaves open, or why it cannot be stated.
+which kernels it was measured with, what it leaves open, and why it cannot be stated
+where that is so. A plan that constraints cannot say whole is changed at rung 3: results
+cut along two axes, partial sums that come in batches.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from tiledialect.diagnostics import Refused
 from tiledialect.dialects.layout_attribute import LayoutAttr
+from tiledialect.dialects.plan_part_op import PartOp
 from tiledialect.dialects.plan_step import StepOp
 from tiledialect.dialects.plan_step_ops import ComputeOp, ReduceOp
 from tiledialect.dialects.tile import entry_function
-from tiledialect.layout import Cut
+from tiledialect.layout import Cut, Group, Layout
 from tiledialect.machine import Machine
 from tiledialect.runtime.timing import step_cycles
 from tiledialect.scripting import package, parse, run_passes
@@ -44,13 +47,15 @@ Entries = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class ForcedPlan:
-    """A plan, the rows that measured it, and the cuts (along rows, along columns) that
-    results get besides what the constraints can say."""
+    """A plan, and the rows that measured it. By group, besides what constraints can
+    say: the cuts (along rows, along columns) of its result, and in how many batches its
+    partial sums come."""
 
     rows: tuple[str, ...]
     name: str
     constraints: str
     cuts: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, Any])
+    batches: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,13 @@ def read_plans(folder: Path = FOLDER) -> PlanTable:
 
 def _plan(said: dict[str, Any]) -> ForcedPlan:
     cuts = {group: (rows, cols) for group, (rows, cols) in said.get("cuts", {}).items()}
-    return ForcedPlan(tuple(said["rows"]), said["name"], said["constraints"], cuts)
+    return ForcedPlan(
+        tuple(said["rows"]),
+        said["name"],
+        said["constraints"],
+        cuts,
+        said.get("batches", {}),
+    )
 
 
 def _kernels(said: dict[str, Any]) -> Kernels:
@@ -183,6 +194,8 @@ def plan_package(plan: ForcedPlan, program: Path, machine: str) -> Package:
     choose(module, 0)
     for group, (rows, columns) in plan.cuts.items():
         cut_result(module, group, rows, columns)
+    for group, count in plan.batches.items():
+        sum_in_batches(module, group, count)
     run_passes(module, AFTER)
     return package(module)
 
@@ -190,16 +203,11 @@ def plan_package(plan: ForcedPlan, program: Path, machine: str) -> Package:
 def cut_result(module: ModuleOp, group: str, rows: int, columns: int) -> None:
     """Change a plan: the tiles whose partial sums make a block of the group's result
     share it, cut along rows and columns; more than rows times columns stay idle."""
-    steps = entry_function(module).body.block.ops
-    for op in [op for op in steps if isinstance(op, ReduceOp)]:
-        maker = op.source.owner
-        if op.group.data != group or not isinstance(maker, StepOp):
-            continue
-        block = maker.layout.data
-        assert block.partial is not None, "plan.reduce takes partial sums"
-        if rows * columns > block.partial.count:
-            raise Refused(f"'{group}' has {block.partial.count} partial sums to cut by")
-        stride, cuts = block.partial.stride, list(block.cuts)
+    for op in _reductions(module, group):
+        block, partial = _partial_sums(op)
+        if rows * columns > partial.count:
+            raise Refused(f"'{group}' has {partial.count} partial sums to cut by")
+        stride, cuts = partial.stride, list(block.cuts)
         grain = max((cut.grain for cut in cuts[COLUMNS]), default=1)
         cuts[ROWS] = (*cuts[ROWS], Cut(rows, columns * stride))
         cuts[COLUMNS] = (*cuts[COLUMNS], Cut(columns, stride, grain))
@@ -214,3 +222,60 @@ def _put_cuts(summed: ReduceOp, cuts: tuple[tuple[Cut, ...], ...]) -> None:
         if isinstance(op, ComputeOp) and op.group == summed.group:
             op.properties["layout"] = LayoutAttr(op.layout.data.with_(cuts=cuts))
             op.properties["grid"] = LayoutAttr(op.grid.data.with_(cuts=cuts))
+
+
+def sum_in_batches(module: ModuleOp, group: str, count: int) -> None:
+    """Change a plan: the group's partial sums come in so many batches, the first ones
+    larger by one where they are not equal; each is added onto the sum of those before.
+    """
+    for op in _reductions(module, group):
+        block, partial = _partial_sums(op)
+        if not 0 < count <= partial.count:
+            raise Refused(f"'{group}' has {partial.count} partial sums to batch")
+        total, first, steps = None, block.first, list[StepOp]()
+        for number in range(count):
+            some = (partial.count + count - 1 - number) // count
+            layout = block.with_(first=first, partial=Group(some, partial.stride))
+            part = PartOp(op.source, group, layout, location=_place(op))
+            made = ReduceOp(
+                op.function.data,
+                part.result,
+                group,
+                op.layout.data,
+                own=False,
+                onto=total,
+                location=_place(op),
+            )
+            steps += [part, made]
+            total, first = made.result, first + some * partial.stride
+        _replace(op, steps)
+
+
+def _replace(op: StepOp, steps: Sequence[StepOp]) -> None:
+    """Put steps in the place of one; the last one's result stands for its own."""
+    for step in steps:
+        step.result.name_hint = op.result.name_hint
+    block = op.parent_block()
+    assert block is not None, "a step lies in a plan"
+    block.insert_ops_before(list(steps), op)
+    op.result.replace_all_uses_with(steps[-1].result)
+    op.detach()
+    op.erase()
+
+
+def _reductions(module: ModuleOp, group: str) -> list[ReduceOp]:
+    steps = entry_function(module).body.block.ops
+    return [op for op in steps if isinstance(op, ReduceOp) and op.group.data == group]
+
+
+def _partial_sums(op: ReduceOp) -> tuple[Layout, Group]:
+    """Where the partial sums of a reduction lie."""
+    maker = op.source.owner
+    assert isinstance(maker, StepOp), "a plan's sums are made by its steps"
+    block = maker.layout.data
+    assert block.partial is not None, "plan.reduce takes partial sums"
+    return block, block.partial
+
+
+def _place(op: StepOp) -> str | None:
+    return None if op.loc_text is None else op.loc_text.data

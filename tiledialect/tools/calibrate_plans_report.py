@@ -83,7 +83,8 @@ def lines(table: PlanTable, rows: Sequence[TimedRow]) -> Iterable[str]:
     for kernels in table.kernels:
         word = Said(kernels.rows, kernels.name)
         yield f"  measured with kernels {kernels.name} ({_row_words(word)})"
-    yield "not stated:"
+    if table.not_stated:
+        yield "not stated:"
     for said in table.not_stated:
         yield f"  {said.text} ({_row_words(said)})"
 
@@ -110,6 +111,7 @@ def report(table: PlanTable, rows: Sequence[TimedRow]) -> dict[str, object]:
                 "plan": row.plan.name,
                 "constraints": row.plan.constraints,
                 "cuts": {group: list(cut) for group, cut in row.plan.cuts.items()},
+                "batches": dict(row.plan.batches),
                 "measured_cycles": row.measured,
                 "simulated_cycles": row.simulated,
                 "error": error(row, CLOCKS["simulated"]),
