@@ -21,7 +21,7 @@ from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 from tiledialect.search import chunk_curve, labels
 from tiledialect.search.bounds import ENDLESS, Limits, least_to_come
-from tiledialect.search.chunk_curve import ChunkCurve
+from tiledialect.search.chunk_curve import ChunkCurve, ChunkSmallest
 from tiledialect.search.chunked import chunk_tables
 from tiledialect.search.curve import breakpoints, curve
 from tiledialect.search.labels import Labels
@@ -96,8 +96,15 @@ def test_the_curve_is_that_of_all_candidates_priced(
     assert [(p.footprint, p.cycles) for p in found.plans] == [
         (p.footprint, p.cycles) for p in expected
     ]
-    if seed % 3 == 1 and len(ways) > 2:
-        assert found.candidates > 0
+    smallest = ChunkSmallest(program, some, chosen, ROOMY)
+    for chunking in ways:
+        smallest.add(chunking)
+    assert smallest.plan is not None
+    assert smallest.plan.footprint == expected[0].footprint
+    less = ChunkSmallest(program, some, chosen, expected[0].footprint - 1)
+    for chunking in ways:
+        less.add(chunking)
+    assert less.plan is None
 
 
 def every_combination(problem: Problem, pools: tuple[Pool, ...]) -> list[Labels]:

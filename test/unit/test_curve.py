@@ -15,7 +15,7 @@ from tiledialect.search import stairs, walks
 from tiledialect.search.curve import breakpoints, curve, knee
 from tiledialect.search.pools import Pool, make_pools
 from tiledialect.search.problem import Problem, make_problem
-from tiledialect.search.smallest import least_bytes
+from tiledialect.search.smallest import least_plan
 from tiledialect.search.solve import Plan, search
 from tiledialect.search.stairs import Points, Stairs
 
@@ -92,10 +92,11 @@ def test_known_plans_are_of_the_curve_where_they_are_not_beaten(seed: int) -> No
 def test_the_smallest_budget_is_the_least_of_all_plans(seed: int) -> None:
     problem, pools, plans = case(seed)
     least = min(plan.need for plan in plans)
-    light = tuple(pool.best(timed=False) for pool in pools)
-    for most, enough in ((None, True), (least, True), (least - 1, False)):
-        last = least_bytes(problem, light, most)[1][-1]
-        assert [int(n) for n in walks.needs_of(problem, last)] == [least] * enough
+    for most, enough in ((ROOMY, True), (least, True), (least - 1, False)):
+        found = least_plan(problem, pools, most)
+        assert (None if found is None else found.footprint) == (
+            least if enough else None
+        )
 
 
 @pytest.mark.parametrize("seed", range(0, 120, 6))

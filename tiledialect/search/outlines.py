@@ -15,6 +15,7 @@ import numpy as np
 
 from tiledialect.candidates import (
     BLOCK,
+    CUT,
     LINEAR,
     RELAY,
     RELAY_STEPS,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-    _Known = dict[object, tuple[Candidates, GroupCost, Ints, Ints]]
+    _Known = dict[object, tuple[Candidates, Points, GroupCost | None]]
 
 
 _FIRST = np.zeros(1, dtype=np.int64)
@@ -57,6 +58,11 @@ class Outline:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def untimed(self) -> Outline:
+        """The same with bytes alone."""
+        points = replace(self.points, cycles=self.points.cycles * 0)
+        return Outline(self.table, points)
 
     def take(self, rows: Ints) -> Outline:
         """Some of the candidates, by their ascending numbers."""
@@ -78,9 +84,10 @@ def frame(
     return make_problem(program, machine, few, chunking)
 
 
-def outlines(problem: Problem, tables: Tables) -> list[Outline]:
-    """The outlines of all groups; `problem` is a frame."""
-    return [_outline(problem, at, table) for at, table in enumerate(tables)]
+def outlines(problem: Problem, tables: Tables, *, timed: bool = True) -> list[Outline]:
+    """The outlines of all groups; `problem` is a frame. Not `timed`: without cycles."""
+    every = [_outline(problem, at, table) for at, table in enumerate(tables)]
+    return every if timed else [one.untimed() for one in every]
 
 
 def _outline(problem: Problem, position: int, table: list[Candidates]) -> Outline:
@@ -121,20 +128,29 @@ def _joined(parts: list[Points]) -> Points:
 
 
 def _points(problem: Problem, position: int, some: Candidates, known: _Known) -> Points:
-    """The least costs of the candidates of a variant."""
-    machine = problem.machine
-    cost, cycles, rows = _before_results(problem, position, some, known)
-    live = cost.held_bytes + cost.computed_bytes
-    more, stack = _after_codelet(problem, position, some, cost)
+    """The least costs of the candidates of a variant; those that differ in the order
+    of the result, or in the axis that its rest is cut along, share them."""
+    variant = some.variant
+    key = variant.paths, variant.steps, min(variant.rest, CUT), len(some)
+    if key not in known or not np.array_equal(known[key][0].parts, some.parts):
+        known[key] = some, _least(problem, position, some, known), None
+    return known[key][1]
+
+
+def _least(problem: Problem, position: int, some: Candidates, known: _Known) -> Points:
+    machine, chunks = problem.machine, problem.chunks
+    before, cost = _before_results(problem, position, some, known)
+    cycles, stack = _after_codelet(problem, position, some, cost)
+    rows = before.rows
     if some.variant.rest != BLOCK:
         group = problem.program.groups[position]
         heard = some.parts[:, splittable_reduction(group)] - 1
         rows = rows + _phase_bytes(machine, heard) + machine.code.step_bytes
     return Points(
-        (cycles + more) * problem.chunks,
-        cost.resident_bytes,
-        np.maximum(live, stack) + problem.stages[position].others,
-        rows * problem.chunks,
+        (before.cycles + cycles) * chunks,
+        before.resident,
+        np.maximum(before.transient, stack) + problem.stages[position].others,
+        rows * chunks,
     )
 
 
@@ -165,24 +181,26 @@ def _arriving_bytes(machine: Machine, cost: GroupCost) -> Ints:
 
 
 def _before_results(
-    problem: Problem,
-    position: int,
-    some: Candidates,
-    known: _Known,
-) -> tuple[GroupCost, Ints, Ints]:
-    """The cost up to the codelet's result, the least cycles, and the least row bytes
-    so far; variants that differ in where results rest share them."""
+    problem: Problem, position: int, some: Candidates, known: _Known
+) -> tuple[Points, GroupCost]:
+    """The least costs of a chunk up to the codelet's result, wherever it rests."""
     key = some.variant.paths, some.variant.steps, len(some)
-    if key in known and np.array_equal(known[key][0].parts, some.parts):
-        return known[key][1:]
+    found = known.get(key)
+    if found is not None and np.array_equal(found[0].parts, some.parts):
+        assert found[2] is not None
+        return found[1], found[2]
     program, machine = problem.program, problem.machine
     group = program.groups[position]
     plain = replace(some.variant, rest=BLOCK, order=ROW_MAJOR)
     cost = group_cost(program, group, machine, Candidates(plain, some.parts))
-    cycles = least_cycles(program, group, machine, some)
-    rows = _arriving_bytes(machine, cost)
-    known[key] = some, cost, cycles, rows
-    return cost, cycles, rows
+    points = Points(
+        least_cycles(program, group, machine, some),
+        cost.resident_bytes,
+        cost.held_bytes + cost.computed_bytes,
+        _arriving_bytes(machine, cost),
+    )
+    known[key] = some, points, cost
+    return points, cost
 
 
 def _after_codelet(

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from tiledialect.search.labels import Labels
 from tiledialect.search.pools import Pool
 from tiledialect.search.problem import Problem
+from tiledialect.search.solve import (
+    Plan,
+    _plan,  # pyright: ignore[reportPrivateUsage]
+)
 from tiledialect.search.stairs import Stairs
 from tiledialect.search.walks import whole_walk
 
 
-def least_bytes(
-    problem: Problem, pools: tuple[Pool, ...], most: int | None = None
-) -> tuple[tuple[Pool, ...], list[Labels]]:
-    """Candidates of every stage, and labels of every stage over them, whose last one is
-    the plan of the least footprint there is; no last one where none has at most `most`
-    bytes, or else those of the machine."""
+def least_plan(
+    problem: Problem, pools: tuple[Pool, ...], most_bytes: int
+) -> Plan | None:
+    """The plan of the least footprint; None where none has at most so many bytes."""
     none = np.zeros(0, dtype=np.int64)
-    limit = problem.machine.max_bytes if most is None else most
-    return whole_walk(problem, pools, Stairs(limit, none, none), timed=False)
+    light = tuple(pool.best(timed=False) for pool in pools)
+    some, layers = whole_walk(
+        problem, light, Stairs(most_bytes, none, none), timed=False
+    )
+    return _plan(problem, some, layers, 0) if len(layers[-1]) else None

@@ -116,6 +116,8 @@ class Points:
         """At most so many, each the least of some of these, and all have theirs."""
         if len(self) <= most:
             return self
+        if most == 1:
+            return Points(*(c.min(keepdims=True) for c in self.columns))
         order = np.lexsort((self.resident, self.cycles))
         begin = np.arange(most, dtype=np.int64) * len(self) // most
         return Points(*(np.minimum.reduceat(c[order], begin) for c in self.columns))
