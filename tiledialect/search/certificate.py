@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 GAP_OF = 10_000
 """A gap is in parts of so many."""
 
-MOST_PARTS = 40
+MOST_PARTS = 46
 """Parts that a case has at most."""
 
-MOST_TRIED = 12
+MOST_TRIED = 10
 """Ways to cut that are tried for each cut."""
 
-MOST_STATES = 200
+MOST_STATES = 60
 """Ways to take parts that are told apart."""
 
 MOST_CASES = 8
@@ -159,14 +159,17 @@ def _bounded(
     make: Callable[[Span], Case], budget: int, cycles: int, spans: list[Span]
 ) -> list[Case]:
     """Cases of which none, if that can be shown, takes fewer than these cycles."""
-    cases = [_refined(make(span), budget, cycles) for span in spans]
+    first, *others = spans
+    cases = [_refined(make(first), budget, cycles)]
+    target = cases[0].cycles  # the whole bound is not above that of one chunk
+    cases += [_refined(make(span), budget, target) for span in others]
     while len(cases) < MOST_CASES:
         at = min(range(len(cases)), key=lambda i: cases[i].cycles)
         span = cases[at].span
-        if cases[at].cycles >= cycles or span.low == span.high:
+        if cases[at].cycles >= target or span.low == span.high:
             break
         made = [make(half) for half in _halves(span)]
-        cases[at : at + 1] = [_refined(case, budget, cycles) for case in made]
+        cases[at : at + 1] = [_refined(case, budget, target) for case in made]
     return cases
 
 
@@ -266,6 +269,7 @@ def _refined(case: Case, budget: int, cycles: int | None) -> Case:
     """The case with parts cut where that raises its bound."""
     target = ENDLESS if cycles is None else cycles
     most = MOST_PARTS if cycles else MOST_PARTS + 16
+    most -= 3 * len(case.parts)  # with more groups each cut takes longer
     while sum(map(len, case.parts)) < most:
         now, size, way = _best(case, budget)
         if now >= target or _is_taken(case, budget, way):
@@ -296,8 +300,8 @@ def _is_taken(case: Case, budget: int, way: tuple[int, ...]) -> bool:
 
 
 def _cuts(case: Case, at: int, which: int) -> list[tuple[int, Case]]:
-    """The ways to cut a part in two: each with in how many claims the halves say more, 0
-    if one of them says no more."""
+    """The ways to cut a part in two: each with in how many claims the halves say more,
+    0 if one of them says no more."""
     table, part = case.tables[at], case.parts[at][which]
     found: list[tuple[int, Case]] = []
     if table is None:
