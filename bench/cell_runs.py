@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -184,10 +185,34 @@ def run_probe(probe: Probe, limit_seconds: float) -> Probed:
         curve = Path(name) / "curve.json"
         extra = [f"--pareto={curve}"] if probe.kind == "curve" else []
         ended = run_tool("opt", [*words, *extra], limit_seconds)
-        if probe.kind == "curve":
-            whole = ended.code == 0 and curve.exists()
-            reason = None if whole else f"no curve: {ended.reason}"
-        else:
+        said = ended.reason if ended.code else ""
+        if probe.kind != "curve":
             reason = refusal_of_proof(words, ended, limit_seconds)
-    said = ended.reason if ended.code else ""
+        elif ended.code == 0 and curve.exists():
+            reason, said = curve_facts(curve.read_text())
+        else:
+            reason = f"no curve: {ended.reason}"
     return Probed(probe, ended.wall_seconds, ended.cpu_seconds, reason, said)
+
+
+def curve_facts(text: str) -> tuple[str | None, str]:
+    """What is wrong with a curve that `--pareto` wrote, None: nothing; and what it
+    says: at every breakpoint cycles are fewer than at any smaller budget."""
+    curve = cast(dict[str, object], json.loads(text))
+    points = cast(list[dict[str, int]], curve["breakpoints"])
+    if not points:
+        return "the curve has no breakpoint", ""
+    first, last = points[0], points[-1]
+    said = (
+        f"{len(points)} breakpoints, {curve['status']},"
+        f" {first['cycles']:,} cycles from {first['budget_bytes']:,} bytes"
+        f" to {last['cycles']:,} from {last['budget_bytes']:,}"
+    )
+    for less, more in pairwise(points):
+        smaller = less["budget_bytes"] < more["budget_bytes"]
+        if not smaller or less["cycles"] <= more["cycles"]:
+            at = f"{more['budget_bytes']:,} bytes"
+            return f"estimated cycles do not fall at {at}", said
+    if curve["status"] != "exact":
+        return f"the curve is {curve['status']}, not exact", said
+    return None, said

@@ -12,7 +12,15 @@ import pytest
 
 from bench import cell_runs
 from bench.cell_report import Judged, findings, judge, line, plan_seconds, summary
-from bench.cell_runs import Compiled, Measured, Probed, Simulated, refusal_of_proof
+from bench.cell_runs import (
+    Compiled,
+    Measured,
+    Probed,
+    Simulated,
+    curve_facts,
+    refusal_of_proof,
+    run_probe,
+)
 from bench.cell_targets import CELLS, PROBES, Cell, Probe, UnknownCell, chosen
 from bench.cells import main
 from bench.commands import STOPPED_CODE, Ended, pass_seconds, run_tool
@@ -242,6 +250,42 @@ def test_a_refutation_needs_a_proof_that_the_checker_accepts(
     assert refusal_of_proof(["x"], ended(1, "error: bad"), 5.0) == (
         "not refuted: error: bad"
     )
+
+
+def points(*pairs: tuple[int, int], status: str = "exact") -> str:
+    breakpoints = [{"budget_bytes": b, "cycles": c} for b, c in pairs]
+    return json.dumps({"status": status, "breakpoints": breakpoints})
+
+
+def test_a_curve_falls_at_every_breakpoint() -> None:
+    assert curve_facts(points((60_000, 900), (61_000, 899))) == (
+        None,
+        "2 breakpoints, exact, 900 cycles from 60,000 bytes to 899 from 61,000",
+    )
+    for wrong in ((61_000, 900), (61_000, 901), (60_000, 899)):
+        reason, _ = curve_facts(points((60_000, 900), wrong, (62_000, 800)))
+        assert reason == f"estimated cycles do not fall at {wrong[0]:,} bytes"
+    assert curve_facts(points())[0] == "the curve has no breakpoint"
+    part = curve_facts(points((60_000, 900), status="stopped"))
+    assert part[0] == "the curve is stopped, not exact"
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_probe_reads_the_curve_that_is_written(
+    monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    curve = next(probe for probe in PROBES if probe.kind == "curve")
+
+    def answer(tool: str, words: list[str], limit: float) -> Ended:
+        path = next(w for w in words if w.startswith("--pareto=")).split("=")[1]
+        if writes:
+            Path(path).write_text(points((60_000, 900)))
+        return ended(0 if writes else 1, "" if writes else "error: no room")
+
+    monkeypatch.setattr(cell_runs, "run_tool", answer)
+    probed = run_probe(curve, 5.0)
+    assert probed.reason == (None if writes else "no curve: error: no room")
+    assert probed.said.startswith("1 breakpoints, exact" if writes else "error")
 
 
 def test_a_command_is_run_measured_and_ended_at_its_limit(
