@@ -36,7 +36,7 @@ LAYOUTS = {
 }
 """The idea of layouts, and of the transfers between two of them, one file a part."""
 
-DATA = {"codelets", "rows", *LAYOUTS}
+DATA = {"codelets", "row_sharing", "rows", *LAYOUTS}
 """The plain data that all rungs share."""
 
 PLANNING = {
@@ -68,7 +68,8 @@ SEES: dict[str, set[str]] = {
     "own_piece": {"machine", *LAYOUTS - {"own_piece", "relayout"}, *PLAIN},
     "relayout": {"machine", *LAYOUTS - {"relayout"}, *PLAIN},
     "codelets": {"machine", *PLAIN},
-    "rows": {"machine", *PLAIN},
+    "row_sharing": set(),
+    "rows": {"machine", "row_sharing", *PLAIN},
     "placement": {"machine", *PLAIN},
     "schedule": {"machine", *PLAIN},
     "dialects": {"machine", *DATA, *PLAIN},
