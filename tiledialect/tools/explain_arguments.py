@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from tiledialect import __version__
 from tiledialect.diagnostics import Usage
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import Parser
 
 
 @dataclass
@@ -29,23 +28,10 @@ class Options:
     verbose: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
-
-
 def parse_options(arguments: Sequence[str]) -> Options:
     """The options of a command line. Raises Usage; `--help` prints and exits."""
     parser = _make_parser()
-    options, unknown = parser.parse_known_args(arguments, namespace=Options())
-    if unknown:
-        name = unknown[0].split("=")[0]
-        if not name.startswith("-"):
-            raise Usage(f"one program at a time: unexpected '{name}'")
-        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-        raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+    options = parser.read(arguments, Options(), "program")
     if options.cap is not None and not options.cross_budgets:
         raise Usage("--cap N goes with --cross-budgets")
     if options.cross_budgets and (options.why_not or options.against is not None):
@@ -66,13 +52,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(
+def _make_parser() -> Parser:
+    parser = Parser(
         prog="tile-explain",
         description="Say why a program's plan is as it is.",
         epilog="Exit codes: 0 done; 1 refused; 2 wrong usage; 3 no plan fits.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
         "input_file", nargs="?", help="the program; `-` or nothing reads stdin"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
-from tiledialect.diagnostics import Usage
+from tiledialect.tools.command_line import Parser
 
 FLAGS = (
     ("--split-input-file", "treat the parts between `// -----` lines one by one"),
@@ -74,45 +72,19 @@ class Options:
     version: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
-
-
 def parse_options(arguments: Sequence[str]) -> Options:
     """The options of a command line. Raises Usage; `--help` prints and exits."""
     parser = _make_parser()
-    options, unknown = parser.parse_known_args(arguments, namespace=Options())
-    if unknown:
-        _refuse(unknown, parser)
+    options = parser.read(arguments, Options(), "input file")
     return options
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
-    """`; did you mean X?` where something known is near, else nothing."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
-    option = next((text for text in unknown if text.startswith("-")), None)
-    if option is None:
-        raise Usage(f"one input file at a time: unexpected '{unknown[0]}'")
-    name = option.split("=")[0]
-    known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-    raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
-
-
-def _make_parser() -> _Parser:
-    parser = _Parser(
+def _make_parser() -> Parser:
+    parser = Parser(
         prog="tile-opt",
         description="Compile tensor programs for machines made of many tiles.",
         epilog="Exit codes: 0 done; 1 refused; 2 wrong usage; 3 infeasible, with"
         " proof; 4 stopped by an effort limit.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
         "input_file", nargs="?", help="the program; `-` or nothing reads stdin"

@@ -21,7 +21,7 @@ from tiledialect.diagnostics import Refused, TileError, Usage
 from tiledialect.machine import MachineError
 from tiledialect.pipeline import Entry
 from tiledialect.sizes import AUTO, BUDGET_WORDS, SizeError, parse_size
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import suggestion
 
 if TYPE_CHECKING:
     from xdsl.context import Context

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from tiledialect import __version__
-from tiledialect.diagnostics import Usage
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import Parser
 
 
 @dataclass
@@ -25,33 +22,20 @@ class Options:
     verbose: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
-
-
 def parse_options(arguments: Sequence[str]) -> Options:
     """The options of a command line. Raises Usage; `--help` prints and exits."""
     parser = _make_parser()
-    options, unknown = parser.parse_known_args(arguments, namespace=Options())
-    if unknown:
-        name = unknown[0].split("=")[0]
-        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-        raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+    options = parser.read(arguments, Options(), "folder")
     return options
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(
+def _make_parser() -> Parser:
+    parser = Parser(
         prog="tile-report",
         description="Tables and one page of finished sweeps. Prints the tables and"
         " writes report.md, report.csv, report.json and report.html.",
         epilog="Exit codes: 0 done; 1 a sweep is damaged, or a file cannot be written;"
         " 2 wrong usage.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
         "folders",

@@ -6,11 +6,10 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from tiledialect import __version__
 from tiledialect.diagnostics import Usage
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import Parser
 
 
 @dataclass
@@ -30,23 +29,10 @@ class Options:
     verbose: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
-
-
 def parse_options(arguments: Sequence[str]) -> Options:
     """The options of a command line. Raises Usage; `--help` prints and exits."""
     parser = _make_parser()
-    options, unknown = parser.parse_known_args(arguments, namespace=Options())
-    if unknown:
-        name = unknown[0].split("=")[0]
-        if not name.startswith("-"):
-            raise Usage(f"one package at a time: unexpected '{name}'")
-        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-        raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+    options = parser.read(arguments, Options(), "package")
     if options.max_abs_error is not None and not options.check:
         raise Usage("--max-abs-error needs --check")
     return options
@@ -68,13 +54,11 @@ def _error(text: str) -> float:
     return value
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(
+def _make_parser() -> Parser:
+    parser = Parser(
         prog="tile-run",
         description="Simulate a package; print cycles, bytes and error.",
         epilog="Exit codes: 0 done; 1 refused, or the check failed; 2 wrong usage.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument("package", help="the file that `tile-opt -t package` wrote")
     parser.add_argument(

@@ -26,7 +26,7 @@ from tiledialect.diagnostics import Refused, Usage, fail
 from tiledialect.dialects.module_attributes import BUDGET, budget_of, machine_of
 from tiledialect.machine import Machine, MachineError, machine_names
 from tiledialect.sizes import AUTO, SizeError, parse_size
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import suggestion
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

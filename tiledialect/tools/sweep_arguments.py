@@ -6,11 +6,10 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from tiledialect import __version__
 from tiledialect.diagnostics import Usage
-from tiledialect.tools.opt_arguments import suggestion
+from tiledialect.tools.command_line import Parser
 
 TIMEOUT_SECONDS = 600.0
 
@@ -40,23 +39,10 @@ class Options:
 SWEPT = ("batches", "budgets", "precision", "blocks", "machine", "reserve")
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
-
-
 def parse_options(arguments: Sequence[str]) -> Options:
     """The options of a command line. Raises Usage; `--help` prints and exits."""
     parser = _make_parser()
-    found, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        name = unknown[0].split("=")[0]
-        if not name.startswith("-"):
-            raise Usage(f"one workload at a time: unexpected '{name}'")
-        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-        raise Usage(f"unknown option '{name}'{suggestion(name, known)}")
+    found = parser.read(arguments, argparse.Namespace(), "workload")
     values = vars(found)
     options = Options(**values, given=frozenset(values) & frozenset(SWEPT))
     if not options.list_workloads:
@@ -109,14 +95,12 @@ def _numbers(text: str) -> list[int]:
     return [_positive(word) for word in _words(text)]
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(
+def _make_parser() -> Parser:
+    parser = Parser(
         prog="tile-sweep",
         description="Compile, simulate and check a program under many budgets.",
         epilog="Exit codes: 0 every case is a row, infeasible ones included; 1 a case"
         " was refused, ran out of time or failed its check; 2 wrong usage.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
         "workload", nargs="?", help="a named workload, or a file that ends in .mlir"
