@@ -56,6 +56,8 @@ class CellRow:
     name: str
     phases: tuple[PhaseRow, ...]
     seconds: float
+    processor_seconds: float
+    """The share of `seconds` that the command as a whole was worked at."""
     reason: str
     holds: bool
 
@@ -98,13 +100,14 @@ def measure_cell(cell: Cell) -> CellRow:
     seconds = pass_seconds(ended.errors)["schedule-exchange"]
     worst = max((phase.ratio for phase in phases), default=1.0)
     holds = bool(phases) and worst <= WORST_RATIO and seconds <= PROGRAM_SECONDS
-    return CellRow(cell.name, phases, seconds, "", holds)
+    worked = seconds * min(1.0, ended.cpu_seconds / ended.wall_seconds)
+    return CellRow(cell.name, phases, seconds, worked, "", holds)
 
 
 def refused(cell: Cell, ended: Ended) -> CellRow:
     """A cell without a schedule: as it should be only where no plan need exist."""
     holds = cell.may_be_refuted and ended.code == INFEASIBLE
-    return CellRow(cell.name, (), 0.0, ended.reason, holds)
+    return CellRow(cell.name, (), 0.0, 0.0, ended.reason, holds)
 
 
 HEADER = (
@@ -129,7 +132,7 @@ def lines(row: CellRow) -> Iterator[str]:
         )
     yield (
         f"{row.name + ', all phases':36} {row.seconds:.2f} s <= {PROGRAM_SECONDS:g} s "
-        f"{verdict}; median {median(phase.ratio for phase in row.phases):.4f}"
+        f"{verdict}, of these {row.processor_seconds:.2f} s worked; median {median(phase.ratio for phase in row.phases):.4f}"
     )
 
 
