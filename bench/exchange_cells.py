@@ -130,9 +130,11 @@ def lines(row: CellRow) -> Iterator[str]:
             f"<= {WORST_RATIO:<5g} "
             f"{'holds' if phase.ratio <= WORST_RATIO else 'MISSED'}"
         )
+    middle = median(phase.ratio for phase in row.phases)
     yield (
         f"{row.name + ', all phases':36} {row.seconds:.2f} s <= {PROGRAM_SECONDS:g} s "
-        f"{verdict}, of these {row.processor_seconds:.2f} s worked; median {median(phase.ratio for phase in row.phases):.4f}"
+        f"{verdict}, of these {row.processor_seconds:.2f} s worked; "
+        f"median {middle:.4f}"
     )
 
 
