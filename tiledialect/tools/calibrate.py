@@ -105,7 +105,7 @@ def _compare_plans(path: str, options: argparse.Namespace) -> int:
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
-    from tiledialect.tools.opt_arguments import suggestion
+    from tiledialect.tools.command_line import suggestion
 
     parser = _make_parser()
     options, unknown = parser.parse_known_args(words)
