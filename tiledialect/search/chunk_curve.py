@@ -29,6 +29,9 @@ from tiledialect.search.walks import evenly, spread
 FEW = 8192
 """Candidates of each group that are priced for plans to beat."""
 
+VARIANTS = 64
+"""Variants of each group that these are of."""
+
 SAMPLE = 65_536
 """Candidates of each group that these are chosen from."""
 
@@ -127,7 +130,10 @@ def _count(some: Sequence[Outline]) -> int:
 
 
 def _few(problem: Problem, outline: Outline) -> Outline:
-    """Some candidates of all variants, and some along the front of what is known."""
-    every = np.arange(len(outline), dtype=np.int64)
-    some = evenly(every, SAMPLE)
+    """Some candidates of some variants, from here and there and along the front of what
+    is known: pricing costs more for many variants than for many candidates."""
+    sizes = np.array([len(one) for one in outline.table], dtype=np.int64)
+    chosen = evenly(np.arange(len(sizes), dtype=np.int64), VARIANTS)
+    among = np.isin(np.repeat(np.arange(len(sizes)), sizes), chosen)
+    some = evenly(np.flatnonzero(among), SAMPLE)
     return outline.take(some[spread(problem, outline.points.take(some), some, FEW)])
