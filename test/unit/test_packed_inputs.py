@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from ladder import Checked, checked, compiled, parse, run_passes
+from random_programs import random_program
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
@@ -117,3 +119,23 @@ def test_a_packed_result_is_the_last_and_returned_once(
     text = f"{HEAD}{head}({results}){types.replace('RETURNED', returned)}"
     with pytest.raises(Refused, match="a packed result is what the last operation"):
         run_passes(parse(text), last=1)
+
+
+ARGUMENT = re.compile(r"(%\w+: tensor<(?:[^<>]|<[^<>]*>)*>)(?=[,)])")
+
+
+@pytest.mark.parametrize("first", [0, 4, 8])
+def test_random_programs_agree_with_the_reference_when_inputs_are_packed(
+    first: int,
+) -> None:
+    marked = 0
+    for seed in range(first, first + 4):
+        text = random_program(seed, '"mini16"' if seed % 2 else '"mini4"')
+        head = next(line for line in text.splitlines() if "func.func" in line)
+        packed, count = ARGUMENT.subn(r"\1 {tile.packed}", head)
+        run = checked(compiled(text.replace(head, packed)))
+        assert run.passed, packed
+        result, package = run.result, run.package
+        assert result.peak_tile_bytes <= result.placed_bytes <= package.footprint
+        marked += count
+    assert marked > 2
