@@ -41,6 +41,7 @@ def entry_function(module: ModuleOp) -> FuncOp:
             f"a program needs one public function with a body, this has {len(public)}"
         )
     argument_forms(public[0])
+    _check_marks(public[0])
     stored_flags(public[0])
     result_forms(public[0])
     return public[0]
@@ -90,6 +91,22 @@ def stored_flags(function: FuncOp) -> tuple[bool, ...]:
                 " packed anyway, and stays for good; an input is there to its last use"
             )
     return tuple(map(any, zip(parameters, packed, strict=True)))
+
+
+def _check_marks(function: FuncOp) -> None:
+    """Refuse a mark of ours that would be overlooked. Raises VerifyException."""
+    for what, marks, known in (
+        ("an argument", function.arg_attrs, (PARAMETER, PACKED)),
+        ("a result", function.res_attrs, (PACKED,)),
+    ):
+        for name, value in [pair for one in marks or () for pair in one.data.items()]:
+            if not name.startswith("tile."):
+                continue
+            if name not in known or not isinstance(value, UnitAttr):
+                raise VerifyException(
+                    f"{what} is marked {name}{'' if name not in known else ' = …'};"
+                    f" its marks are {', '.join(known)}, without a value"
+                )
 
 
 def _flags(function: FuncOp, name: str) -> tuple[bool, ...]:

@@ -133,3 +133,31 @@ module attributes {tile.machine = "mini4"} {
     return %a : tensor<6xf32>
   }
 }
+
+// -----
+
+// A mark that says nothing here is not overlooked.
+// CHECK: error: expand-candidates: an argument is marked tile.layout; its marks are tile.parameter, tile.packed, without a value
+module attributes {tile.machine = "mini4"} {
+  func.func @main(%a: tensor<6xf32> {tile.layout = #plan.layout<[6] bytes 4>}) -> tensor<6xf32> {
+    return %a : tensor<6xf32>
+  }
+}
+
+// -----
+
+// CHECK: error: expand-candidates: an argument is marked tile.parameter = …; its marks are
+module attributes {tile.machine = "mini4"} {
+  func.func @main(%a: tensor<6xf32> {tile.parameter = true}) -> tensor<6xf32> {
+    return %a : tensor<6xf32>
+  }
+}
+
+// -----
+
+// CHECK: error: expand-candidates: a result is marked tile.parameter; its marks are tile.packed, without a value
+module attributes {tile.machine = "mini4"} {
+  func.func @main(%a: tensor<6xf32>) -> (tensor<6xf32> {tile.parameter}) {
+    return %a : tensor<6xf32>
+  }
+}
