@@ -7,7 +7,8 @@ Holds   every address keeps regions, pins, alignment, elements and lifetimes.
 
 Method: boxes go in one by one, over several orders; each takes the free place
 that makes the largest footprint least, among the ends of free gaps and places
-flush with bytes already occupied. Effort counts boxes put in.
+flush with bytes already occupied. Then some boxes are taken out and put back in
+another order, kept when nothing gets worse. Effort counts boxes put in.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.exact import Exact
 from tiledialect.placement.first_fit import Room, partners_of
 from tiledialect.placement.problem import Ints
+
+STARTS = 3  # fills that are worked on
 
 Lean = Callable[[int, Ints], Ints]  # a box and equally good places: least goes first
 
@@ -184,3 +187,58 @@ def fill_all(best: Best, order_list: list[Ints], goal: int, moves: int) -> None:
             best.moves += int(room.placed.sum())
             if full:
                 best.take(room.address)
+
+
+def improve(best: Best, goal: int, moves: int) -> None:
+    """Works on the best few fills in turn, as many moves on each."""
+    random = np.random.default_rng(0)
+    moves += best.moves
+    starts = best.best_fills(STARTS)
+    for number, address in enumerate(starts):
+        share = (moves - best.moves) // (len(starts) - number)
+        _mend(best, address, goal, best.moves + share, random)
+
+
+def _mend(
+    best: Best, address: Ints, goal: int, moves: int, random: np.random.Generator
+) -> None:
+    """Takes boxes out and puts them back elsewhere, while moves last."""
+    boxes = best.room.boxes
+    free = np.flatnonzero(boxes.last > boxes.first)
+    score = _score(best.room.holding(address))
+
+    def anywhere(_: int, places: Ints) -> Ints:
+        return random.permutation(len(places))
+
+    while best.moves < moves and best.footprint > goal and len(free):
+        room = best.room.holding(address)
+        out = _take_out(room, random, free)
+        best.moves += len(out)
+        if not fill(room, out, anywhere if random.integers(2) else low):
+            continue
+        trial = _score(room)
+        if trial <= score:
+            address, score = room.address, trial
+            best.take(address)
+
+
+def _score(room: Room) -> tuple[int, int]:
+    """The footprint, then the bytes occupied on all classes together."""
+    totals = [cover.total for cover in covers(room)]
+    return max(totals), sum(totals)
+
+
+def _take_out(room: Room, random: np.random.Generator, free: Ints) -> Ints:
+    """Lifts a few boxes that lie close together; larger ones go back first."""
+    boxes = room.boxes
+    count = int(random.integers(2, 9))
+    seed = int(random.choice(free))
+    if random.integers(2):
+        distance = np.abs(room.address[free] - room.address[seed])
+        chosen = free[np.argsort(distance, kind="stable")[:count]]
+    else:
+        chosen = random.choice(free, min(count, len(free)), replace=False)
+    for box in chosen.tolist():
+        room.lift(box)
+    noise = random.random(len(chosen)) * (1 + int(boxes.bytes[chosen].max()))
+    return chosen[np.argsort(-(boxes.bytes[chosen] + noise), kind="stable")]

@@ -11,18 +11,19 @@ from __future__ import annotations
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.exact import least_footprint
 from tiledialect.placement.first_fit import Room, first_fit, footprint_orders, orders
-from tiledialect.placement.footprint import Best, fill_all
+from tiledialect.placement.footprint import STARTS, Best, fill_all, improve
 from tiledialect.placement.live import conflict_matrix, footprint_bound
 from tiledialect.placement.outcome import Outcome, found, unplaced
 from tiledialect.placement.peaks import search
 from tiledialect.placement.problem import Problem
 from tiledialect.placement.range import Range
 
-STARTS = 3  # fills that are mended
-MOVES = 20_000  # boxes put in to mend one of them
+FEW_MOVES = 800  # boxes put in to improve what the orders gave, without numba
+MOVES = 20_000  # boxes put in to mend one fill
 MEND_WORK = 4_000_000  # and pairs of boxes looked at, in large problems
 NEAR = 100  # a fit within its limit and goal is still improved to 1 part in so many
 NEAR_BYTES = 64  # above the bound, or to so many bytes
+WORTH_BYTES = 1 << 15  # but numba is not loaded for that where fewer are alive
 
 
 def solve_footprint(
@@ -32,7 +33,9 @@ def solve_footprint(
     bound = footprint_bound(boxes)
     limit = problem.footprint_limit
     wanted = int(boxes.padded.sum()) if limit is None else max(limit, bound)
-    near = bound if minimise else _near(bound, wanted, problem.footprint_goal)
+    goal = wanted if problem.footprint_goal is None else problem.footprint_goal
+    must = bound if minimise else max(bound, min(wanted, goal))
+    near = min(must, bound + max(bound // NEAR, NEAR_BYTES))
     best = Best(Room(boxes, conflict_matrix(boxes)))
     fill_all(best, footprint_orders(boxes), near, effort)
     if best.address is None:
@@ -49,21 +52,17 @@ def solve_footprint(
         best.moves += exact.steps
         if exact.complete:
             bound = exact.footprint if exact.footprint > near else bound
-            near = exact.footprint
+            must = near = exact.footprint
         if exact.address is not None:
             best.take(exact.address)
-    if best.footprint > near:
+    if best.footprint > must and not minimise:
+        improve(best, must, min(effort, FEW_MOVES))
+    if best.footprint > (near if minimise or bound >= WORTH_BYTES else must):
         bound = _mend(best, near, bound, effort)
     assert best.address is not None
     if best.footprint > wanted:
         return _over_limit(best, wanted, bound)
     return found(best.address, best.footprint, bound, best.moves)
-
-
-def _near(bound: int, wanted: int, goal: int | None) -> int:
-    """A footprint that needs no more work where the least is not asked for."""
-    near = min(wanted, bound + max(bound // NEAR, NEAR_BYTES))
-    return near if goal is None else max(bound, min(near, goal))
 
 
 def _mend(best: Best, goal: int, bound: int, effort: int) -> int:
