@@ -1,4 +1,5 @@
 // RUN: tile-opt %s --split-input-file -p select-plan | filecheck %s
+// RUN: tile-opt %s --split-input-file -p 'select-plan{rerank=2}' | filecheck %s --check-prefix=TIMED
 
 // The first plan gathers x on one tile, which is more than the budget: the second, slower
 // one is kept, its values take the place of the results, and the module says its choices.
@@ -33,5 +34,31 @@ module @chosen attributes {tile.machine = "mini4", tile.rung = 3, tile.budget = 
   func.func @main(%x: !x) -> !x {
     %0 = plan.load %x for "g" : !x layout <[512] bytes 4 spread [4 step 1] packed>
     return %0 : !x
+  }
+}
+
+// -----
+
+// The first plan moves x to one tile and back, which its estimate does not say. Timed, it
+// is the slower of two whose estimates are near.
+// CHECK-LABEL: @near
+// CHECK-NOT: tile.selection
+// CHECK: plan.load %x for "moves"
+// TIMED-LABEL: @near
+// TIMED-SAME: tile.selection = [{plan = 0 : i64, estimate = 1000 : i64, cycles = {{[1-9][0-9]*}} : i64, bytes = {{[0-9]+}} : i64}, {plan = 1 : i64, estimate = 1010 : i64, cycles = 0 : i64, bytes = {{[0-9]+}} : i64}]
+// TIMED: plan.load %x for "rests"
+!x = tensor<512xf32>
+module @near attributes {tile.machine = "mini4", tile.rung = 3, tile.budget = 9000} {
+  func.func @main(%x: !x) -> !x {
+    %r = plan.alternatives : (!x) plan 1000 cycles 3100 bytes {
+      %0 = plan.load %x for "moves" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+      %1 = plan.relayout %0 for "moves" : !x layout <[512] bytes 4>
+      %2 = plan.relayout %1 for "moves" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+      plan.yield %2 : !x
+    } plan 1010 cycles 2200 bytes {
+      %0 = plan.load %x for "rests" : !x layout <[512] bytes 4 spread [4 step 1] packed>
+      plan.yield %0 : !x
+    }
+    return %r : !x
   }
 }
