@@ -9,10 +9,7 @@ import numpy as np
 
 from tiledialect.search.pools import Pool
 from tiledialect.search.problem import Problem
-from tiledialect.search.solve import (
-    Plan,
-    _plan,  # pyright: ignore[reportPrivateUsage]
-)
+from tiledialect.search.solve import Plan, plan_of
 from tiledialect.search.stairs import Stairs
 from tiledialect.search.walks import whole_walk
 
@@ -34,7 +31,7 @@ def curve(
     stairs = stairs_of(known, most_bytes)
     some, layers = whole_walk(problem, pools, stairs)
     last = range(len(layers[-1]))
-    return breakpoints((*known, *(_plan(problem, some, layers, i) for i in last)))
+    return breakpoints((*known, *(plan_of(problem, some, layers, i) for i in last)))
 
 
 def stairs_of(plans: Sequence[Plan], most_bytes: int) -> Stairs:

@@ -6,10 +6,7 @@ import numpy as np
 
 from tiledialect.search.pools import Pool
 from tiledialect.search.problem import Problem
-from tiledialect.search.solve import (
-    Plan,
-    _plan,  # pyright: ignore[reportPrivateUsage]
-)
+from tiledialect.search.solve import Plan, plan_of
 from tiledialect.search.stairs import Stairs
 from tiledialect.search.walks import whole_walk
 
@@ -23,4 +20,4 @@ def least_plan(
     some, layers = whole_walk(
         problem, light, Stairs(most_bytes, none, none), timed=False
     )
-    return _plan(problem, some, layers, 0) if len(layers[-1]) else None
+    return plan_of(problem, some, layers, 0) if len(layers[-1]) else None

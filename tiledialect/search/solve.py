@@ -110,7 +110,7 @@ def search(
     if not len(last):
         return Outcome("beaten", (), 0)
     order = np.lexsort([np.arange(len(last)), last.rows, last.transient, last.cycles])
-    plans = tuple(_plan(problem, pools, layers, int(i)) for i in order[:count])
+    plans = tuple(plan_of(problem, pools, layers, int(i)) for i in order[:count])
     return Outcome("optimal", plans, sum(map(len, layers[1:])))
 
 
@@ -157,7 +157,7 @@ def _least_plan(
     if not len(last):
         return None
     needs = need(problem, last.resident, last.transient, last.rows)
-    return _plan(problem, pools, layers, int(np.argmin(needs)))
+    return plan_of(problem, pools, layers, int(np.argmin(needs)))
 
 
 def _exact(problem: Problem, pools: tuple[Pool, ...], bound: Limits) -> list[Labels]:
@@ -223,9 +223,10 @@ def smallest_budget(problem: Problem) -> tuple[int | None, Plan | None]:
     return (None, None) if plan is None else (plan.footprint, plan)
 
 
-def _plan(
+def plan_of(
     problem: Problem, pools: tuple[Pool, ...], layers: list[Labels], label: int
 ) -> Plan:
+    """The plan of a label of the last stage."""
     last = layers[-1]
     choices: list[tuple[Variant, tuple[int, ...]]] = []
     at, fullest = label, 0
