@@ -8,6 +8,8 @@ Holds   numba is loaded only where the heuristic leaves something open.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.exact import least_footprint
 from tiledialect.placement.first_fit import Room, first_fit, footprint_orders, orders
@@ -15,11 +17,16 @@ from tiledialect.placement.footprint import STARTS, Best, fill_all, improve
 from tiledialect.placement.live import conflict_matrix, footprint_bound
 from tiledialect.placement.outcome import Outcome, found, unplaced
 from tiledialect.placement.peaks import search
-from tiledialect.placement.problem import Problem
+from tiledialect.placement.problem import Ints, Problem
 from tiledialect.placement.range import Range
+
+if TYPE_CHECKING:
+    from tiledialect.placement.mend import Tables
 
 FEW_MOVES = 800  # boxes put in to improve what the orders gave, without numba
 MOVES = 20_000  # boxes put in to mend one fill
+MORE_MOVES = 8  # times as many for the best one, where little is proven
+FEWER, MORE = 4, 5  # boxes that a bound is proven by, and if that proves too little
 MEND_WORK = 4_000_000  # and pairs of boxes looked at, in large problems
 NEAR = 100  # a fit within its limit and goal is still improved to 1 part in so many
 NEAR_BYTES = 64  # above the bound, or to so many bytes
@@ -67,7 +74,7 @@ def solve_footprint(
 
 def _mend(best: Best, goal: int, bound: int, effort: int) -> int:
     """Works on the best few fills, one after the other; the proven bound after it."""
-    from tiledialect.placement.mend import mend, tables
+    from tiledialect.placement.mend import tables
     from tiledialect.placement.prove import raised_bound
 
     boxes = best.room.boxes
@@ -76,15 +83,28 @@ def _mend(best: Best, goal: int, bound: int, effort: int) -> int:
     if of_boxes is None:
         return bound
     for address in best.best_fills(STARTS):
-        mended, spent = mend(of_boxes, address, goal, moves)
+        _mend_one(best, of_boxes, address, max(goal, bound), moves, 1)
+    for count, share in ((FEWER, MORE_MOVES * moves), (MORE, 0)):
+        if best.footprint <= max(goal, bound):
+            break
+        conflicts, least = best.room.conflicts, best.footprint
+        bound, spent = raised_bound(boxes, conflicts, bound, least, count)
+        best.moves += spent
+        address = best.best_fills(1)[0]
+        _mend_one(best, of_boxes, address, max(goal, bound), share, 2)
+    return bound
+
+
+def _mend_one(
+    best: Best, of_boxes: Tables, address: Ints, goal: int, moves: int, seed: int
+) -> None:
+    """Works on one fill, unless the goal is reached already."""
+    from tiledialect.placement.mend import mend
+
+    if best.footprint > goal and moves > 0:
+        mended, spent = mend(of_boxes, address, goal, moves, seed)
         best.moves += spent
         best.take(mended)
-        if best.footprint <= goal:
-            return bound
-    conflicts = best.room.conflicts
-    bound, spent = raised_bound(boxes, conflicts, bound, best.footprint)
-    best.moves += spent
-    return bound
 
 
 def _over_limit(best: Best, limit: int, bound: int) -> Outcome:

@@ -270,9 +270,11 @@ def tables(boxes: Boxes, conflicts: Bools, held: Bools) -> Tables | None:
     )
 
 
-def mend(t: Tables, address: Ints, goal: int, moves: int) -> tuple[Ints, int]:
+def mend(
+    t: Tables, address: Ints, goal: int, moves: int, seed: int
+) -> tuple[Ints, int]:
     """The best placement found from one, and the boxes put in to find it."""
     t.box[:, ADDRESS] = t.box[:, KEPT] = address
-    t.state[SPENT], t.state[STATE] = 0, 1
+    t.state[SPENT], t.state[STATE] = 0, seed
     _mend(t, goal, moves)
     return t.box[:, KEPT].copy(), int(t.state[SPENT])

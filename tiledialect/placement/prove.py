@@ -14,14 +14,12 @@ on each other the first in order goes first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import int64, types
 
 from tiledialect.placement.boxes import Boxes
 from tiledialect.placement.compiled import inner, outer
-from tiledialect.placement.live import live_table
+from tiledialect.placement.live import granule, live_table
 from tiledialect.placement.mend import (
     ADDRESS,
     ALIGN,
@@ -41,9 +39,7 @@ from tiledialect.placement.mend import (
 )
 from tiledialect.placement.problem import Bools, Ints
 
-LARGEST = (4, 5)  # boxes that are looked at, and more if these prove too little
-NODES = 200_000
-TRIES = 6  # bounds tried
+NODES = 200_000  # in all
 CHOICES = 4096  # places listed at once
 FOUND, NONE, LIMIT = 1, 0, -1
 
@@ -171,7 +167,7 @@ def _search(t: Tables, choices: Ints, frames: Ints, most: int, nodes: int) -> in
     return NONE
 
 
-def _fits(every: Tables, chosen: Ints, most: int) -> tuple[int, int]:
+def _fits(every: Tables, chosen: Ints, most: int, nodes: int) -> tuple[int, int]:
     """Whether the chosen boxes alone fit into `most` bytes, and nodes spent."""
     count = len(chosen)
     box = every.box[chosen]
@@ -185,27 +181,34 @@ def _fits(every: Tables, chosen: Ints, most: int) -> tuple[int, int]:
     choices = np.zeros((CHOICES, ELSEWHERE + 1), np.int64)
     frames = np.zeros((count + 1, PLACED + 1), np.int64)
     some.state[SPENT] = 0
-    answer = _search(some, choices, frames, most, NODES)
+    answer = _search(some, choices, frames, most, nodes)
     return int(answer), int(some.state[SPENT])
 
 
 def raised_bound(
-    boxes: Boxes, conflicts: Bools, bound: int, footprint: int
+    boxes: Boxes, conflicts: Bools, bound: int, footprint: int, count: int
 ) -> tuple[int, int]:
-    """A lower bound of at least `bound`, up to the footprint found, and nodes spent."""
+    """A lower bound of at least `bound`, up to the footprint found, by the `count`
+    largest boxes; and nodes spent."""
     live = live_table(boxes, boxes.bytes)
     here = np.flatnonzero(boxes.classes[:, int(live.max(axis=1).argmax())])
-    every = tables(boxes, conflicts, boxes.classes.T)
+    every, spent = tables(boxes, conflicts, boxes.classes.T), 0
     if every is None:
         return bound, 0
-    spent = 0
-    for count in LARGEST:
-        if bound < footprint:
-            chosen, apart = _chosen(boxes, conflicts, here, count)
-            room = Room(bound - apart, footprint - apart)
-            spent += _narrow(every, chosen, room)
-            bound = apart + room.low
-    return bound, spent
+    chosen, apart = _chosen(boxes, conflicts, here, count)
+    unit = granule(boxes)  # every footprint is a multiple of it
+    low, high = bound, footprint
+    middle = high - 1
+    while low < high and spent < NODES:
+        answer, nodes = _fits(every, chosen, middle - apart, NODES - spent)
+        spent += nodes
+        if answer == NONE:
+            low = middle + 1 + -(middle + 1) % unit
+        else:
+            high = middle + 1 - unit
+        middle = (low + high) // 2 // unit * unit + unit - 1
+        middle = min(middle, high - 1)
+    return min(max(low, bound), footprint), spent
 
 
 def _chosen(boxes: Boxes, conflicts: Bools, here: Ints, count: int) -> tuple[Ints, int]:
@@ -215,27 +218,3 @@ def _chosen(boxes: Boxes, conflicts: Bools, here: Ints, count: int) -> tuple[Int
     in_way = conflicts[np.ix_(here, here)].sum(axis=1) == here.size - 1
     order = here[~in_way][np.argsort(-boxes.bytes[here[~in_way]], kind="stable")]
     return np.sort(order[:count]), int(boxes.bytes[here[in_way]].sum())
-
-
-@dataclass
-class Room:
-    """Bytes in which some boxes fit: at least `low`, surely in `high`."""
-
-    low: int
-    high: int
-
-
-def _narrow(every: Tables, chosen: Ints, room: Room) -> int:
-    """Halves what is open, from the top down; nodes spent."""
-    middle, spent = room.high - 1, 0
-    for _ in range(TRIES):
-        if room.low >= room.high:
-            break
-        answer, nodes = _fits(every, chosen, middle)
-        spent += nodes
-        if answer == NONE:
-            room.low = middle + 1
-        else:
-            room.high = middle
-        middle = (room.low + room.high) // 2
-    return spent
