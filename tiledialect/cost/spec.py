@@ -40,6 +40,7 @@ class Spec:
     spread   tiles that share each block's bytes in runs; None: none do
     linear   tiles of linear ownership; 0: not linear (then blocks are the shape)
     windowed of each outer block one inner one is held, the others come in other steps
+    part     some of a longer tensor's linear ownership, from any tile on
     """
 
     shape: tuple[int, ...]
@@ -51,6 +52,7 @@ class Spec:
     spread_bytes: int = SPREAD_BYTES
     linear: int = 0
     windowed: bool = False
+    part: bool = False
 
     @staticmethod
     def of_linear(shape: tuple[int, ...], element_bytes: int, tiles: int) -> Spec:

@@ -35,7 +35,8 @@ def layout_spec(layout: Layout, inner: Layout) -> Spec:
         if inner.ranges and _leads(inner):
             size = prod(shape) * layout.element_bytes
             tiles = linear_tiles(size, layout.tile_bytes)
-        return Spec.of_linear(shape, layout.element_bytes, tiles)
+        spec = Spec.of_linear(shape, layout.element_bytes, tiles)
+        return spec.with_(part=bool(inner.ranges))
     spread = np.array([layout.spread_count]) if layout.spread else None
     whole = layout.with_(windows=())
     return Spec(

@@ -162,7 +162,8 @@ def _stage(
             tiles = machine.tiles
             if chunking.leads(group, position, operand):
                 tiles = _chunk_tiles(program, machine, operand.value, shape)
-            linear[number] = Spec.of_linear(shape, width, tiles)
+            spec = Spec.of_linear(shape, width, tiles)
+            linear[number] = spec.with_(part=chunking.has(position, operand))
     # where there are three chunks, one has arguments and results whole beside it
     chunks = chunking.count > 1
     dying = tuple(
@@ -251,6 +252,7 @@ def _priced(
     if settled < 0:
         return Priced(some, cost, Settling(zero, zero, zero, zero), steps)
     linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, settled)
+    linear = linear.with_(part=chunks)
     moved = movement(machine, cost.rest, linear, shared=False)
     # where there are chunks the whole result is counted as there all along
     moving = (moved.exchange > 0) & (not chunks)
