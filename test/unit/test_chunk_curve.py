@@ -22,12 +22,12 @@ from tiledialect.program import Program, read_program
 from tiledialect.search import chunk_curve, labels
 from tiledialect.search.bounds import ENDLESS, Limits, least_to_come
 from tiledialect.search.chunk_curve import ChunkCurve, ChunkSmallest
-from tiledialect.search.chunked import chunk_tables
 from tiledialect.search.curve import breakpoints, curve
 from tiledialect.search.labels import Labels
 from tiledialect.search.outlines import Outline, frame, outlines
 from tiledialect.search.pools import Pool, make_pools, whole_pool
 from tiledialect.search.problem import Problem, make_problem
+from tiledialect.search.rough import chunk_tables
 from tiledialect.search.solve import Plan
 
 if TYPE_CHECKING:

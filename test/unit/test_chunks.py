@@ -20,10 +20,10 @@ from tiledialect.chunks import (
 from tiledialect.machine import Machine
 from tiledialect.program import Program, read_program
 from tiledialect.search import chunked as chunked_search
-from tiledialect.search.chunked import chunk_tables, search_chunked
+from tiledialect.search.chunked import search_chunked
 from tiledialect.search.pools import whole_pool
 from tiledialect.search.problem import make_problem
-from tiledialect.search.rough import rough_space
+from tiledialect.search.rough import chunk_tables, rough_space
 from tiledialect.search.solve import search
 
 TEXT = """

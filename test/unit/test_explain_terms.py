@@ -13,8 +13,8 @@ from tiledialect.chunks import chunkings
 from tiledialect.machine import Machine
 from tiledialect.plan_terms import PlanTerms, plan_terms
 from tiledialect.program import read_program
-from tiledialect.search.chunked import chunk_tables
 from tiledialect.search.problem import make_problem
+from tiledialect.search.rough import chunk_tables
 from tiledialect.search.solve import Plan, search
 
 MACHINES = [Machine.load("mini4"), Machine.load("mini16")]

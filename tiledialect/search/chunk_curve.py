@@ -15,12 +15,11 @@ import numpy as np
 from tiledialect.chunks import Chunking
 from tiledialect.machine import Machine
 from tiledialect.program import Program
-from tiledialect.search.chunked import chunk_tables
 from tiledialect.search.curve import curve, stairs_of
 from tiledialect.search.outlines import Outline, frame, outlines, sharpened, within
 from tiledialect.search.pools import Pool, make_pools
 from tiledialect.search.problem import Problem, make_problem
-from tiledialect.search.rough import Tables
+from tiledialect.search.rough import Tables, chunk_tables
 from tiledialect.search.smallest import least_plan
 from tiledialect.search.solve import Plan
 from tiledialect.search.stairs import Stairs

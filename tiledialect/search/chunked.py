@@ -10,20 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-
 from tiledialect.candidates import (
-    LINEAR,
     Candidates,
-    block_choices,
-    grains,
 )
-from tiledialect.chunks import Chunking, chunked, chunkings
+from tiledialect.chunks import Chunking, chunkings
 from tiledialect.machine import Machine
 from tiledialect.program import Program
 from tiledialect.search.certificate import least_in_chunks
+from tiledialect.search.chunk_curve import ChunkSmallest
 from tiledialect.search.problem import Problem, make_problem
-from tiledialect.search.rough import RoughSpace, Tables, rough_space
+from tiledialect.search.rough import RoughSpace, Tables, chunk_tables, rough_space
 from tiledialect.search.solve import (
     SLACK,
     Outcome,
@@ -52,28 +48,6 @@ CHUNKINGS = 2
 """The numbers of chunks, the fewest first, with which they are tried."""
 
 
-def chunk_tables(
-    program: Program, machine: Machine, tables: Tables, chunking: Chunking
-) -> Tables:
-    """The candidates of a program that make sense in chunks: results of one are not
-    summed straight into linear ownership, and parts that cut a chunk alike are one."""
-    if chunking.count == 1:
-        return tables
-    part = chunked(program, chunking)
-    found: Tables = []
-    for position, table in enumerate(tables):
-        group, dim = part.groups[position], chunking.dims[position]
-        grain = grains(part, group, machine)[dim]
-        parts = block_choices(group.dims[dim].extent, grain, machine.tiles)
-        some = [
-            one.take(np.isin(one.parts[:, dim], parts))
-            for one in table
-            if one.variant.rest != LINEAR
-        ]
-        found.append([one for one in some if len(one)])
-    return found
-
-
 def search_chunked(
     program: Program,
     machine: Machine,
@@ -85,10 +59,11 @@ def search_chunked(
     """The best plans within a budget over all numbers of chunks, or over these."""
     run = _Run(program, machine, tables, budget, count)
     ways = chunkings(program) if ways is None else ways
-    if least_in_chunks(program, machine, budget, 1) is not None:
+    far = least_in_chunks(program, machine, budget, 1) is None
+    if not far:
         for chunking in ways:
             run.search(chunking)
-    outcome = run.optimal() if run.plans else run.refusal(ways)
+    outcome = run.optimal() if run.plans else run.refusal(ways, prove=not far)
     return replace(outcome, candidates=run.candidates, priced=run.priced)
 
 
@@ -181,9 +156,10 @@ class _Run:
                 plans.append(plan)
         return Outcome("optimal", tuple(plans[: self.count]), self.labels)
 
-    def refusal(self, ways: Sequence[Chunking]) -> Outcome:
-        """The smallest budget that works: proven where there are few candidates, else
-        sought in steps up from the one that does not, over few chunks."""
+    def refusal(self, ways: Sequence[Chunking], *, prove: bool) -> Outcome:
+        """The smallest budget that works. Where there are many candidates one that does
+        is sought in steps up from the one that does not, over few chunks, and then, to
+        `prove`, a smaller one over all."""
         top = self.machine.max_bytes
         if sum(_rows(table) for table in self.tables) <= MOST_PROVEN:
             plan = self._smaller(ways, top, smallest_plan)
@@ -193,8 +169,16 @@ class _Run:
         while plan is None and budget < top:
             budget = min(top, budget + top // STAIRS)
             plan = self._smaller(ways[:CHUNKINGS], budget, small_plan)
-        known = None if plan is None else plan.footprint
-        return Outcome("infeasible", (), 0, known, plan, is_smallest=False)
+        if plan is None:
+            return Outcome("infeasible", (), 0)
+        if prove:
+            rest = (self.program, self.machine, self.tables, plan.footprint - 1)
+            smaller = ChunkSmallest(*rest)
+            for chunking in ways:
+                smaller.add(chunking)
+            self.priced += smaller.candidates
+            plan = smaller.plan or plan
+        return Outcome("infeasible", (), 0, plan.footprint, plan, is_smallest=prove)
 
     def _smaller(
         self, ways: Sequence[Chunking], most: int, find: Finder

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.candidates import Candidates
+from tiledialect.candidates import LINEAR, Candidates, block_choices, grains
 from tiledialect.chunks import Chunking, chunked
 from tiledialect.cost.group import least_bytes
 from tiledialect.machine import Machine
@@ -99,6 +99,28 @@ class RoughSpace:
             chosen = [one.take(one.cycles <= limit) for one in group]
             found.append([one for one in chosen if len(one)])
         return RoughSpace(found, self.beside)
+
+
+def chunk_tables(
+    program: Program, machine: Machine, tables: Tables, chunking: Chunking
+) -> Tables:
+    """The candidates of a program that make sense in chunks: results of one are not
+    summed straight into linear ownership, and parts that cut a chunk alike are one."""
+    if chunking.count == 1:
+        return tables
+    part = chunked(program, chunking)
+    found: Tables = []
+    for position, table in enumerate(tables):
+        group, dim = part.groups[position], chunking.dims[position]
+        grain = grains(part, group, machine)[dim]
+        parts = block_choices(group.dims[dim].extent, grain, machine.tiles)
+        some = [
+            one.take(np.isin(one.parts[:, dim], parts))
+            for one in table
+            if one.variant.rest != LINEAR
+        ]
+        found.append([one for one in some if len(one)])
+    return found
 
 
 def rough_space(

@@ -33,9 +33,10 @@ from tiledialect.passes.search_plan import (
 from tiledialect.pipeline import make_context
 from tiledialect.program import Program, read_program
 from tiledialect.search.bounds import Limits, least_to_come
-from tiledialect.search.chunked import chunk_tables, search_chunked
+from tiledialect.search.chunked import search_chunked
 from tiledialect.search.pools import Pool, whole_pool
 from tiledialect.search.problem import Problem, make_problem
+from tiledialect.search.rough import chunk_tables
 from tiledialect.search.solve import Outcome, Plan
 from tiledialect.text.parser import parse_module
 from tiledialect.text.printer import print_operation
