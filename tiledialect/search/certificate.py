@@ -91,7 +91,7 @@ def certificate(
     """The certificate of a search's outcome, as data."""
     best = outcome.plans[0] if outcome.plans else None
     cycles = None if best is None else best.cycles
-    bound = lower_bound(program, machine, budget, cycles)
+    bound = outcome.bound or lower_bound(program, machine, budget, cycles)
     found: dict[str, Plain] = {"status": _status(outcome, bound)}
     if best is not None:
         found["cycles"], found["bytes"] = best.cycles, best.footprint

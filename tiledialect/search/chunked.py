@@ -16,7 +16,7 @@ from tiledialect.candidates import (
 from tiledialect.chunks import Chunking, chunkings
 from tiledialect.machine import Machine
 from tiledialect.program import Program
-from tiledialect.search.certificate import least_in_chunks
+from tiledialect.search.certificate import Bound, least_in_chunks, lower_bound
 from tiledialect.search.chunk_curve import ChunkSmallest
 from tiledialect.search.problem import Problem, make_problem
 from tiledialect.search.rough import RoughSpace, Tables, chunk_tables, rough_space
@@ -59,12 +59,14 @@ def search_chunked(
     """The best plans within a budget over all numbers of chunks, or over these."""
     run = _Run(program, machine, tables, budget, count)
     ways = chunkings(program) if ways is None else ways
-    far = least_in_chunks(program, machine, budget, 1) is None
-    if not far:
-        for chunking in ways:
-            run.search(chunking)
-    outcome = run.optimal() if run.plans else run.refusal(ways, prove=not far)
-    return replace(outcome, candidates=run.candidates, priced=run.priced)
+    bound = run.refuted_first()
+    for chunking in ways if bound is None else ():
+        run.search(chunking)
+        bound = run.refuted()
+        if bound is not None:
+            break
+    outcome = run.optimal() if run.plans else run.refusal(ways, prove=bound is None)
+    return replace(outcome, candidates=run.candidates, priced=run.priced, bound=bound)
 
 
 class _Run:
@@ -84,6 +86,7 @@ class _Run:
         self.labels = 0
         self.candidates, self.priced = 0, 0
         self.known: int | None = None
+        self._is_sought = False
 
     def search(self, chunking: Chunking) -> None:
         """Look for plans of these chunks that are not much worse than the best."""
@@ -95,6 +98,23 @@ class _Run:
             space = self._within(space, chunking, self.budget)
         if space:
             self._search(space, chunking, few=False)
+
+    def refuted_first(self) -> Bound | None:
+        """The proof that no plan fits, where one bound of all is enough."""
+        if least_in_chunks(self.program, self.machine, self.budget, 1) is not None:
+            return None
+        return self._bound()
+
+    def refuted(self) -> Bound | None:
+        """The same, sought once where the first search has found no plan."""
+        if self.plans or self.known is not None or self._is_sought:
+            return None
+        self._is_sought = True
+        bound = self._bound()
+        return bound if bound.cycles is None else None
+
+    def _bound(self) -> Bound:
+        return lower_bound(self.program, self.machine, self.budget, None)
 
     def _rough(self, chunking: Chunking) -> RoughSpace:
         tables = chunk_tables(self.program, self.machine, self.tables, chunking)

@@ -22,6 +22,8 @@ from tiledialect.search.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tiledialect.search.certificate import Bound
+
     Ints = NDArray[np.int64]
 
 SLACK = 0.02
@@ -57,7 +59,8 @@ class Outcome:
     """How a search ended: `optimal` with the best plans in order; `infeasible` with
     the smallest budget that works and its plan, or (not `is_smallest`) with one that is
     known to work; `beaten` where no plan is better than one that is known. Of so many
-    `candidates` the least was known, so many of them were `priced`, where counted."""
+    `candidates` the least was known, so many of them were `priced`, where counted.
+    `bound`: the proof that no plan fits, if it was made."""
 
     status: str
     plans: tuple[Plan, ...]
@@ -67,6 +70,7 @@ class Outcome:
     is_smallest: bool = True
     candidates: int | None = None
     priced: int | None = None
+    bound: Bound | None = None
 
 
 def search(
