@@ -161,14 +161,36 @@ def _pieces(
     aligned = _starts_at(region, axis, small) & _starts_at(other, axis, small)
     if large % small:
         aligned = aligned & False
-    count = ceil_div(length, small)
-    count = np.where(aligned, count, count + ceil_div(length, large) + met)
+    count = np.where(
+        aligned,
+        ceil_div(length, small),
+        _cut_pieces(region, other, axis, inner, other_inner, met),
+    )
     partial = count
     if inner == other_inner:
         partial = np.where(aligned, np.minimum(count, int(extent % small > 0)), count)
     unit = np.minimum(small, np.maximum(length, 1))
     split = _common(_common(unit, other, axis), region, axis)
     return Pieces(count, partial, np.where(aligned, unit, split))
+
+
+def _cut_pieces(
+    region: Spec, other: Spec, axis: int, inner: int, other_inner: int, met: Ints
+) -> Ints:
+    """Pieces where factors and blocks end at places of their own: each end cuts once.
+
+    The region's factors start with it, so they end inside it once less often than there
+    are of them; the other's start with its blocks, somewhere in the region. Where the
+    region begins with a block of the other, common multiples are one end and not two.
+    """
+    length, block = region.extents[axis], other.blocks[axis]
+    pieces = met + (ceil_div(length, other_inner) if other_inner else 0)
+    if not inner:
+        return pieces
+    plain = _uncut(region, axis) & _uncut(other, axis) & (not other_inner)
+    begins = plain & (region.blocks[axis] % np.maximum(block, 1) == 0)
+    common = np.where(begins, np.lcm(inner, np.maximum(block, 1)), length)
+    return pieces + ceil_div(length, inner) - ceil_div(length, np.maximum(common, 1))
 
 
 def _common(unit: Ints, spec: Spec, axis: int) -> Ints:
@@ -188,15 +210,24 @@ def _starts_at(spec: Spec, axis: int, multiple: int) -> Mask:
     return whole
 
 
+def _uncut(spec: Spec, axis: int) -> Mask:
+    """Whether no block is cut again along an axis."""
+    if spec.outer is None:
+        return np.ones(1, dtype=np.bool_)
+    return spec.outer[axis] == spec.blocks[axis]
+
+
 def _blocks_met(region: Spec, other: Spec, axis: int) -> Ints:
     """Blocks of the other layout that one block meets along an axis."""
     extent, block, cut = region.shape[axis], region.blocks[axis], other.blocks[axis]
     met = segments(block, cut, extent)
     if other.outer is not None:  # where an outer block ends, inner ones start anew
-        met = met + segments(block, other.outer[axis], extent) - 1
+        again = segments(block, other.outer[axis], extent) - 1
+        met = met + again * ~_uncut(other, axis)
     if region.outer is not None:
-        met = met + segments(block, region.outer[axis], extent) - 1
-        met = met + (region.outer[axis] % np.maximum(cut, 1) != 0)
+        again = segments(block, region.outer[axis], extent) - 1
+        again = again + (region.outer[axis] % np.maximum(cut, 1) != 0)
+        met = met + again * ~_uncut(region, axis)
     if region.outer is None and other.outer is not None:
         met = np.where(
             other.outer[axis] == block, ceil_div(block, np.maximum(cut, 1)), met

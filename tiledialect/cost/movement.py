@@ -134,8 +134,11 @@ def stack_counts(source: Spec, destination: Spec, partials: Ints, own: bool) -> 
     received = partials - 1 if own else partials
     kept = _smallest_piece(source, destination, partials) if own else 0
     sent = (source.block_elements - kept) * source.element_bytes
+    # The rows of a piece have as many runs as those of any other.
+    unsent = one.messages_out * kept // np.maximum(source.block_elements, 1)
+    messages_out = one.messages_out - unsent
     return Counts(
-        one.bytes_in * received, sent, one.messages_in * received, one.messages_out
+        one.bytes_in * received, sent, one.messages_in * received, messages_out
     )
 
 
