@@ -133,17 +133,23 @@ def certificate_of(
     module: ModuleOp, forced: PlanFile, found: DictionaryAttr
 ) -> DictionaryAttr:
     """The certificate of a plan: that in its file, if the file is of this program,
-    machine and budget and says the same cycles and bytes; else what was found. A whole
-    plan would only be certified as the best of itself."""
+    machine and budget and says the same cycles, and no fewer bytes (placement may have
+    raised them); else what was found. A whole plan would only be certified as the best
+    of itself."""
     said = dict(forced.made_from)
     text = said.pop("certificate", None)
     if not isinstance(text, str) or said != made_from(module):
         return found
     known = _parsed(text)
-    same = known is not None and all(
-        known.data.get(name) == found.data.get(name) for name in ("cycles", "bytes")
-    )
-    return known if known is not None and same else found
+    if known is None or known.data.get("cycles") != found.data.get("cycles"):
+        return found
+    return known if _bytes(known) >= _bytes(found) else found
+
+
+def _bytes(certificate: DictionaryAttr) -> int:
+    bytes = certificate.data.get("bytes")
+    value = None if bytes is None else plain_value(bytes)
+    return value if isinstance(value, int) else -1
 
 
 def _parsed(text: str) -> DictionaryAttr | None:
