@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiledialect.layout import ABSENT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -149,6 +151,12 @@ class _Axis:
         """Tiles and bytes added by each index."""
         return self.tables or self.places_at(np.arange(self.extent, dtype=np.int64))
 
+    def holds(self, index: Ints) -> NDArray[np.bool_]:
+        """Whether these indices are held at all."""
+        if self.tables is None:
+            return np.ones(index.size, dtype=np.bool_)
+        return self.tables[0][index] > ABSENT // 2
+
     def places_at(self, index: Ints) -> tuple[Ints, Ints]:
         """Tiles and bytes added by these indices."""
         if self.tables is None:
@@ -259,27 +267,30 @@ def _block_runs(source: Layout, destination: Layout) -> Runs:
     best = max(range(len(pairs)), key=lambda i: (gains[i], i))
     starts = segments[best]
     lengths = np.diff(starts, append=pairs[best][0].extent) * size
+    # What is not held on both sides is left out before the axes are multiplied.
+    indices = [
+        starts if i == best else np.arange(pair[0].extent, dtype=np.int64)
+        for i, pair in enumerate(pairs)
+    ]
+    held = [
+        source_axis.holds(index) & axis.holds(index)
+        for (source_axis, axis), index in zip(pairs, indices, strict=True)
+    ]
+    indices = [index[there] for index, there in zip(indices, held, strict=True)]
 
     def column(side: int, part: int) -> Ints:
         axes = [pair[side] for pair in pairs]
-        return outer_sum(
-            [
-                axis.places_at(starts)[part] if i == best else axis.places[part]
-                for i, axis in enumerate(axes)
-            ]
-        )
+        places = zip(axes, indices, strict=True)
+        return outer_sum([axis.places_at(index)[part] for axis, index in places])
 
     zeros = [
-        lengths if i == best else np.zeros(pair[0].extent, dtype=np.int64)
-        for i, pair in enumerate(pairs)
+        lengths[held[best]] if i == best else np.zeros(index.size, dtype=np.int64)
+        for i, index in enumerate(indices)
     ]
-    runs = Runs(
+    return Runs(
         source.first + column(0, 0),
         destination.first + column(1, 0),
         column(0, 1),
         column(1, 1),
         outer_sum(zeros),
     )
-    if not any(side.windows or side.ranges for side in (source, destination)):
-        return runs
-    return runs.take((runs.source >= 0) & (runs.destination >= 0))

@@ -10,6 +10,7 @@ last word.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 STAGING_ALIGN = 8
+
+KEPT = 256
+"""Tables that are kept, as several passes ask for them."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Transfers:
         return np.bincount(self.source, minlength=tiles).astype(np.int64)
 
 
+@lru_cache(maxsize=KEPT)
 def relayout(source: Layout, destination: Layout) -> Transfers:
     """The transfers that fill the destination's buffers from the source's.
 

@@ -53,7 +53,7 @@ from tiledialect.schedule.solve import schedule
 from tiledialect.schedule.table import Messages, blocks, endpoints, intern_sets
 from tiledialect.sorting import order_of
 
-KEPT_SCHEDULES = 64
+KEPT_SCHEDULES = 128
 """Phases whose schedule is kept for phases equal to them, also of other programs."""
 
 
