@@ -68,29 +68,17 @@ def no_movement(zero: Ints) -> Movement:
 
 def same_place(source: Spec, destination: Spec) -> NDArray[np.bool_]:
     """Whether every element already lies where it should: both linear, or one linear
-    and the other cut, row-major, into the same runs over tiles in their order."""
+    and the other one axis cut into the same runs over all tiles."""
     if source.part or destination.part:
         return np.array([False])
+    both = (source, destination)
+    flat = len(source.shape) == len(destination.shape) == 1
+    plain = all(spec.spread is None and spec.outer is None for spec in both)
     if source.linear and destination.linear:
         return np.array([source.linear == destination.linear])
-    if not (source.linear or destination.linear):
+    if not (flat and plain and (source.linear or destination.linear)):
         return np.array([False])
-    linear, blocked = source, destination
-    if destination.linear:
-        linear, blocked = destination, source
-    axes = range(len(blocked.shape))
-    plain = blocked.spread is None and blocked.outer is None
-    if not plain or [(f.axis, f.count) for f in blocked.order] != [
-        (a, 0) for a in axes
-    ]:
-        return np.array([False])
-    lead = next((a for a in axes if blocked.shape[a] > 1), 0)
-    same = blocked.tile_bytes == linear.tile_bytes
-    same = same & (blocked.block_elements * blocked.element_bytes == blocked.tile_bytes)
-    for axis in axes:
-        if axis != lead:
-            same = same & (blocked.blocks[axis] >= blocked.shape[axis])
-    return same
+    return source.tile_bytes == destination.tile_bytes
 
 
 def movement(
