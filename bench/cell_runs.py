@@ -21,6 +21,8 @@ from tiledialect.runtime.package import read
 PLAN_PASSES = ("expand-candidates", "search-plan")
 INFEASIBLE_CODE, USAGE_CODE = 3, 2
 PROOF_OPTION = "--verify-certificate"
+RERANK = 4
+"""Near ties of the estimate that are timed, all that a search keeps."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def _compile(cell: Cell, folder: Path, limit_seconds: float) -> Compiled:
         reason = f"{first.reason}; {doubt}" if unproven else first.reason
         return _compiled(first, None, reason, is_refuted=doubt is None)
     words = [f"--plan-budget={cell.budget}", "-t", "package", "-o", str(package)]
+    words.append(f"--rerank={RERANK}")
     rest = run_tool("opt", [*words, "--time-passes", str(plan)], limit_seconds)
     if not package.exists():
         return _compiled(first, rest, rest.reason)
