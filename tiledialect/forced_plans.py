@@ -50,6 +50,8 @@ from tiledialect.plan_file import (
 from tiledialect.program import Program
 
 PLAN = "tile.plan"
+MOST_RAISED = 16
+"""Placement raises what the search foretold by less than 1 part in so many."""
 
 
 def forced_plan(module: ModuleOp, program: Program, path: str | None) -> PlanFile:
@@ -133,9 +135,9 @@ def certificate_of(
     module: ModuleOp, forced: PlanFile, found: DictionaryAttr
 ) -> DictionaryAttr:
     """The certificate of a plan: that in its file, if the file is of this program,
-    machine and budget and says the same cycles, and no fewer bytes (placement may have
-    raised them); else what was found. A whole plan would only be certified as the best
-    of itself."""
+    machine and budget and says the same cycles and bytes, but for what placement has
+    raised them by; else what was found. A whole plan would only be certified as the
+    best of itself."""
     said = dict(forced.made_from)
     text = said.pop("certificate", None)
     if not isinstance(text, str) or said != made_from(module):
@@ -143,13 +145,17 @@ def certificate_of(
     known = _parsed(text)
     if known is None or known.data.get("cycles") != found.data.get("cycles"):
         return found
-    return known if _bytes(known) >= _bytes(found) else found
+    said, raised = _number(known, "foretold"), _number(known, "bytes")
+    said = raised if said is None else said
+    if said is None or raised is None or said != _number(found, "bytes"):
+        return found
+    return known if said <= raised <= said + said // MOST_RAISED else found
 
 
-def _bytes(certificate: DictionaryAttr) -> int:
-    bytes = certificate.data.get("bytes")
-    value = None if bytes is None else plain_value(bytes)
-    return value if isinstance(value, int) else -1
+def _number(certificate: DictionaryAttr, name: str) -> int | None:
+    field = certificate.data.get(name)
+    value = None if field is None else plain_value(field)
+    return value if isinstance(value, int) else None
 
 
 def _parsed(text: str) -> DictionaryAttr | None:

@@ -241,13 +241,15 @@ def estimate_of(module: ModuleOp) -> int | None:
 
 
 def keep_promise(module: ModuleOp, footprint: int) -> None:
-    """Let the certificate foretell no less than what is placed."""
+    """Let the certificate say no less than what is placed; what the search said is then
+    `foretold`."""
     foretold = estimate_of(module)
     if foretold is None or foretold >= footprint:
         return
     certificate = module.attributes[CERTIFICATE]
     assert isinstance(certificate, DictionaryAttr)
-    fields = {**certificate.data, "bytes": integer(footprint)}
+    first = certificate.data.get("foretold", integer(foretold))
+    fields = {**certificate.data, "bytes": integer(footprint), "foretold": first}
     module.attributes[CERTIFICATE] = DictionaryAttr(fields)
 
 
