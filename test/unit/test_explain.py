@@ -169,7 +169,7 @@ def test_the_report_as_data_adds_up(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "report.json"
-    named = "op=g, grid=m1 n16"
+    named = "op=g, grid=m2 n8"
     (tmp_path / "plan.json").write_text('{"y": {"grid": {"k": 4}}}')
     text = explained(
         capsys,
@@ -193,7 +193,7 @@ def test_the_report_as_data_adds_up(
     assert found["against"]["cycles"] >= found["plan"]["cycles"]
     (why,) = found["why_not"]
     assert why["group"] == "h"
-    assert why["plan"]["groups"][0]["choice"]["grid"]["n"] == 16
+    assert why["plan"]["groups"][0]["choice"]["grid"]["n"] == 8
     more = why["plan"]["cycles"] - found["plan"]["cycles"]
     assert f"takes {why['plan']['cycles']} cycles, {more} (" in text
 

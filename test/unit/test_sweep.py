@@ -83,7 +83,9 @@ def test_a_row_has_the_figures_of_its_files(small_sweep: Path) -> None:
         assert 0 < record["rms_error"] < record["max_abs_error"]
         assert record["certificate"]["status"] == "optimal"
         written = read_json(case / "certificate.json")
-        assert written["certificate"] == record["certificate"]
+        said = dict(record["certificate"])  # placement may have raised the bytes
+        said["bytes"] = said.pop("foretold", said["bytes"])
+        assert written["certificate"] == said
         assert record["estimated_bytes"] == record["certificate"]["bytes"]
         assert {"search-plan", "place-memory"} <= record["stage_seconds"].keys()
         trace = read_json(case / "trace.json")
