@@ -296,7 +296,7 @@ def test_the_command_prints_writes_and_ends_by_its_target(
     [
         (["--rows", "none.csv"], 1, "none.csv: error: cannot read the rows: No such"),
         (["--machine=ipu"], 2, "error: no machine is called 'ipu'"),
-        (["--refitt"], 2, "unknown argument '--refitt'; did you mean --refit?"),
+        (["--refitt"], 2, "unknown option '--refitt'; did you mean --refit?"),
         (["--rows"], 2, "expected one argument"),
     ],
 )

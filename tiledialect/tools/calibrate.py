@@ -10,33 +10,21 @@ With `--plans` it compares forced plans that were measured with the simulator's 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tiledialect import __version__
 from tiledialect.diagnostics import Refused, Usage
+from tiledialect.tools.calibrate_arguments import ROWS_NAME, Options, parse_options
+from tiledialect.tools.start import started
 
-ROWS_NAME = "hardware_rows_c600.csv"
 ROOT = Path(__file__).parents[2]
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse with its errors as Usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Usage(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `tile-calibrate` and return its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    from tiledialect.tools.report import guarded
-
-    return guarded(lambda: _run(words), verbose="--verbose" in words)
+    return started("tile-calibrate", arguments, _run)
 
 
 def default_rows(root: Path = ROOT) -> str:
@@ -51,7 +39,7 @@ def default_rows(root: Path = ROOT) -> str:
 
 
 def _run(words: Sequence[str]) -> int:
-    options = _options(words)
+    options = parse_options(words)
     from tiledialect.machine import Machine, MachineError
     from tiledialect.tools.calibrate_report import (
         compare,
@@ -67,7 +55,7 @@ def _run(words: Sequence[str]) -> int:
         machine = Machine.load(options.machine)
     except MachineError as error:
         raise Usage(str(error)) from error
-    path: str = options.rows or default_rows()
+    path = options.rows or default_rows()
     if options.plans:
         return _compare_plans(path, options)
     calls, left_out = sort_rows(read_rows(path), read_table(), machine)
@@ -85,7 +73,7 @@ def _run(words: Sequence[str]) -> int:
     return 0 if done.holds else 1
 
 
-def _compare_plans(path: str, options: argparse.Namespace) -> int:
+def _compare_plans(path: str, options: Options) -> int:
     from tiledialect.tools import calibrate_plans_report as report
     from tiledialect.tools.calibrate_plans import (
         read_plans,
@@ -102,55 +90,6 @@ def _compare_plans(path: str, options: argparse.Namespace) -> int:
         text = json.dumps(report.report(table, rows), indent=1) + "\n"
         write_file(options.json, text.encode())
     return 0
-
-
-def _options(words: Sequence[str]) -> argparse.Namespace:
-    from tiledialect.tools.command_line import suggestion
-
-    parser = _make_parser()
-    options, unknown = parser.parse_known_args(words)
-    if unknown:
-        name = unknown[0].split("=")[0]
-        known = list(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]
-        raise Usage(f"unknown argument '{name}'{suggestion(name, known)}")
-    return options
-
-
-def _make_parser() -> _Parser:
-    parser = _Parser(
-        prog="tile-calibrate",
-        description="Compare codelet formulas with measured kernel rows.",
-        epilog="Exit codes: 0 the errors hold; 1 they do not, or refused; 2 wrong"
-        " usage.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--machine",
-        default="ipu-c600",
-        metavar="NAME|FILE",
-        help="whose formulas (ipu-c600 unless named)",
-    )
-    parser.add_argument(
-        "--rows",
-        metavar="CSV",
-        help=f"measured rows ({ROWS_NAME} in a data folder beside the checkout)",
-    )
-    parser.add_argument("--json", metavar="FILE", help="where a report goes")
-    parser.add_argument(
-        "--refit",
-        action="store_true",
-        help="fit the coefficients to the rows and print them as TOML",
-    )
-    parser.add_argument(
-        "--plans",
-        action="store_true",
-        help="forced plans of a whole program against the simulator instead",
-    )
-    parser.add_argument("--verbose", action="store_true", help="traceback of a fault")
-    parser.add_argument(
-        "-v", "--version", action="version", version=f"tile-calibrate {__version__}"
-    )
-    return parser
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tiledialect import __version__
+from tiledialect.tools.start import started
 
 # Everything else is imported where it is used: `--version` takes the time of Python's
 # own start, and `--help` and wrong options not much more.
@@ -17,13 +18,7 @@ from tiledialect import __version__
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `tile-opt` and return its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words in (["--version"], ["-v"]):
-        print(f"tile-opt {__version__}")
-        return 0
-    from tiledialect.tools.report import guarded
-
-    return guarded(lambda: _run(words), verbose="--verbose" in words)
+    return started("tile-opt", arguments, _run)
 
 
 def _run(words: Sequence[str]) -> int:

@@ -9,20 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tiledialect import __version__
+from tiledialect.tools.start import started
 
 # Everything else is imported where it is used: `--version` loads no numpy.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `tile-run` and return its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words in (["--version"], ["-v"]):
-        print(f"tile-run {__version__}")
-        return 0
-    from tiledialect.tools.report import guarded
-
-    return guarded(lambda: _run(words), verbose="--verbose" in words)
+    return started("tile-run", arguments, _run)
 
 
 def _run(words: Sequence[str]) -> int:
