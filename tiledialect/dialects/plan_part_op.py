@@ -6,43 +6,19 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-from xdsl.irdl import AnyAttr, irdl_op_definition, operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from tiledialect.dialects.plan_step import (
-    StepOp,
-    parse_tail,
-    print_tail,
-    step_properties,
-)
-from tiledialect.dialects.syntax import finish
+from tiledialect.dialects.plan_step import LyingOp
 from tiledialect.layout import Layout
 
 
 @irdl_op_definition
-class PartOp(StepOp):
+class PartOp(LyingOp):
     """Neighbouring partial sums of a value, where they lie: those of the tiles that the
     layout's `first` and `partial` name. So a sum may come in batches."""
 
     name = "plan.part"
-    source = operand_def(AnyAttr())
-
-    def __init__(
-        self,
-        source: SSAValue,
-        group: str,
-        layout: Layout,
-        *,
-        location: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[source],
-            result_types=[source.type],
-            properties=step_properties(group, layout, None, None, location),
-        )
 
     def verify_(self) -> None:
         if self.layout.data.partial is None:
@@ -59,19 +35,3 @@ class PartOp(StepOp):
         skipped, odd = divmod(own.first - layout.first, max(1, every.stride))
         inside = skipped >= 0 and skipped + some.count <= every.count
         return inside and odd == 0 and some.stride == every.stride
-
-    @classmethod
-    def parse(cls, parser: Parser) -> PartOp:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("for")
-        group = parser.parse_str_literal()
-        layout, _, _, type = parse_tail(parser)
-        op = PartOp(parser.resolve_operand(source, type), group, layout)
-        return finish(op, parser)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" for ")
-        printer.print_string_literal(self.group.data)
-        print_tail(printer, self)

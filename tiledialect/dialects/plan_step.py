@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from xdsl.dialects.builtin import (
     I64,
     IntegerAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
+    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -20,6 +23,7 @@ from xdsl.printer import Printer
 
 from tiledialect.dialects.layout_attribute import LayoutAttr
 from tiledialect.dialects.syntax import (
+    finish,
     integer,
     optional_text,
     parse_count,
@@ -90,3 +94,38 @@ def print_tail(printer: Printer, op: StepOp) -> None:
         printer.print_string(" layout ")
         op.layout.print_parameter(printer)
         print_end(printer, op)
+
+
+class LyingOp(StepOp):
+    """A step that costs nothing: it says where a value lies."""
+
+    source = operand_def(AnyAttr())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        group: str,
+        layout: Layout,
+        *,
+        location: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[source],
+            result_types=[source.type],
+            properties=step_properties(group, layout, None, None, location),
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("for")
+        group = parser.parse_str_literal()
+        layout, _, _, type = parse_tail(parser)
+        return finish(cls(parser.resolve_operand(source, type), group, layout), parser)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" for ")
+        printer.print_string_literal(self.group.data)
+        print_tail(printer, self)

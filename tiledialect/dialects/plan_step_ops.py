@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tiledialect.dialects.layout_attribute import LayoutAttr
 from tiledialect.dialects.plan_step import (
+    LyingOp,
     StepOp,
     parse_tail,
     print_tail,
@@ -57,41 +58,10 @@ from tiledialect.layout import Layout
 
 
 @irdl_op_definition
-class LoadOp(StepOp):
+class LoadOp(LyingOp):
     """A value that is there before the run, in the layout in which it lies then."""
 
     name = "plan.load"
-    source = operand_def(AnyAttr())
-
-    def __init__(
-        self,
-        source: SSAValue,
-        group: str,
-        layout: Layout,
-        *,
-        location: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[source],
-            result_types=[source.type],
-            properties=step_properties(group, layout, None, None, location),
-        )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("for")
-        group = parser.parse_str_literal()
-        layout, _, _, type = parse_tail(parser)
-        value = parser.resolve_operand(source, type)
-        return finish(LoadOp(value, group, layout), parser)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" for ")
-        printer.print_string_literal(self.group.data)
-        print_tail(printer, self)
 
 
 @irdl_op_definition
