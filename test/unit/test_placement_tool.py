@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from placement_oracle import random_problem
 
 from tiledialect.placement.csv_format import CsvError, read_problem, write_problem
-from tiledialect.placement.problem import within
+from tiledialect.placement.problem import of_class, plain_problem, within
 from tiledialect.tools.place import main
 
 TIGHT = "id,lower,upper,size\na,0,2,6\nb,2,8,5\nc,0,6,4\nd,6,14,4\ne,0,14,5\n"
@@ -131,6 +133,9 @@ def test_gaps_alignment_and_pins_are_read() -> None:
         ("id,lower,upper,size,gaps\na,0,9,8,2-12\n", 2, 9, "gap 2-12 leaves [0, 9)"),
         ("id,lower,upper,size,alignment\na,0,9,8,0\n", 2, 9, "alignment 0 is not"),
         ("id,lower,upper,size,offset\na,0,9,8,-4\n", 2, 9, "offset -4 is no address"),
+        ("id,lower,upper,size,low\na,0,9,8,-4\n", 2, 9, "low -4 is no address"),
+        ("id,lower,upper,size,apart\na,0,9,8,b\n", 2, 9, "names 'b', which is no id"),
+        ("id,lower,upper,size,alias\na,0,9,8,a\n", 2, 9, "not of the form ID+BYTES"),
     ],
 )
 def test_crooked_files_are_refused_in_place(
@@ -145,16 +150,63 @@ def test_crooked_files_are_refused_in_place(
 def test_writing_and_reading_gives_the_same_problem() -> None:
     for seed in range(50):
         problem = within(random_problem(seed), 8)
-        again = read_problem(write_problem(problem), 8).problem
+        again = read_problem(write_problem(problem), 8, problem.element_edges).problem
         assert again.lifetimes == problem.lifetimes
         assert again.bytes.tolist() == problem.bytes.tolist()
         assert again.align.tolist() == problem.align.tolist()
         assert again.pinned.tolist() == problem.pinned.tolist()
 
 
+def test_rules_of_a_tile_are_written_and_read_back() -> None:
+    """Ranges, element pairs and aliases of one class."""
+    kinds: set[str] = set()
+    for seed in range(60):
+        whole = random_problem(seed)
+        whole = replace(whole, aliases=((0, len(whole.names) - 1, 4),))
+        for number in range(whole.classes.shape[1]):
+            problem = of_class(whole, number)
+            if not problem.names:
+                continue
+            text = write_problem(problem)
+            kinds |= {*text.split("\n", 1)[0].split(",")}
+            top = int(problem.high.max())
+            again = read_problem(text, top, problem.element_edges).problem
+            assert again.low.tolist() == problem.low.tolist()
+            assert again.high.tolist() == problem.high.tolist()
+            pairs = {frozenset(pair) for pair in problem.apart.tolist()}
+            assert {frozenset(pair) for pair in again.apart.tolist()} == pairs
+            assert again.aliases == problem.aliases
+    assert {"low", "high", "apart", "alias"} <= kinds
+
+
+def test_names_of_a_class_are_different_words() -> None:
+    problem = plain_problem(
+        ("a b", "a b", "a_b", ""), np.ones(4, np.int64), ((),) * 4, 9
+    )
+    assert of_class(problem, 0).names == ("a_b", "a_b_2", "a_b_3", "buffer")
+
+
+APART = "id,lower,upper,size,apart\na,0,2,64,\nb,3,4,64,a\n"
+
+
+def test_apart_is_about_the_elements_of_a_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two buffers that never live together could share their bytes; apart, the second
+    begins in the next element of mini16, at 4096."""
+    out = tmp_path / "out.csv"
+    said = ["--capacity=8KiB", "--machine=mini16", "-o", str(out)]
+    assert run(tmp_path, APART, *said) == 0
+    assert capsys.readouterr().out.startswith("fits: peak 4160 ")
+    assert out.read_text().splitlines()[1:] == ["a,0,2,64,0,b", "b,3,4,64,4096,"]
+    assert run(tmp_path, APART, "--capacity=8KiB") == 1
+    assert "csv:3:10: error: buffers kept apart need" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--capacity=10", "--machine=mini17"], "mini16"),
         (["--capacity=10kb"], "'10kb' is not a size: write plain bytes, or whole KiB"),
         (["--capacty=10"], "--capacity"),
         (["--capacity=10", "--minimize"], "did you mean --minimise?"),

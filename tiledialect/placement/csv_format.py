@@ -5,6 +5,10 @@ the older names buffer, start, end are the same as id, lower, upper. Columns are
 found by name, never by position. A gap "5-8" takes the steps [5, 8) out of the
 lifetime; several are separated by blanks. A narrower window inside a gap
 ("5-8@0:16") is refused.
+
+Four more columns say what the problem of a tile may also ask for: low and high, the
+range of addresses that a buffer lies in; apart, the ids (separated by blanks) whose
+memory elements it must not touch; alias, "id+bytes", the buffer that it is a part of.
 """
 
 from __future__ import annotations
@@ -19,15 +23,18 @@ import numpy as np
 
 from tiledialect.placement.problem import (
     ADDRESS_LIMIT,
+    Ints,
     Lifetime,
     Placement,
     Problem,
     plain_problem,
+    within,
 )
 
 OLD_NAMES = {"buffer": "id", "start": "lower", "end": "upper", "begin": "lower"}
 REQUIRED = ("id", "lower", "upper", "size")
-COLUMNS = (*REQUIRED, "alignment", "hint", "gaps", "offset")
+RULES = ("low", "high", "apart", "alias")
+COLUMNS = (*REQUIRED, "alignment", "hint", "gaps", "offset", *RULES)
 SIZE_LIMIT = 1 << 63
 
 
@@ -72,8 +79,9 @@ class _Row:
         return CsvError(message, self.line, self.column.get(name, 1))
 
 
-def read_problem(text: str, capacity: int) -> Table:
-    """The problem of a CSV text on one region [0, capacity)."""
+def read_problem(text: str, capacity: int, element_edges: Ints | None = None) -> Table:
+    """The problem of a CSV text on one region [0, capacity). The column apart needs the
+    borders of memory elements, bytes."""
     rows = _rows(text)
     seen: dict[str, int] = {}
     for row in rows:
@@ -92,7 +100,14 @@ def read_problem(text: str, capacity: int) -> Table:
         problem,
         align=np.array([_alignment(row) for row in rows], np.int64),
         pinned=np.array([_pin(row) for row in rows], np.int64),
+        low=np.array([_address(row, "low", 0) for row in rows], np.int64),
+        high=np.array([_address(row, "high", capacity) for row in rows], np.int64),
+        apart=_apart(rows, list(seen), element_edges),
+        aliases=_aliases(rows, list(seen)),
     )
+    if element_edges is not None:
+        problem = replace(problem, element_edges=element_edges)
+    problem = within(problem, capacity)
     return Table(problem, tuple(row.line for row in rows))
 
 
@@ -165,6 +180,46 @@ def _pin(row: _Row) -> int:
     return pin
 
 
+def _address(row: _Row, name: str, default: int) -> int:
+    address = row.number(name, min(default, ADDRESS_LIMIT))
+    if not 0 <= address <= ADDRESS_LIMIT:
+        raise row.error(name, f"{name} {address} is no address")
+    return address
+
+
+def _position(row: _Row, column: str, ids: list[str], name: str) -> int:
+    if name not in ids:
+        raise row.error(column, f"{column} names '{name}', which is no id")
+    return ids.index(name)
+
+
+def _apart(rows: list[_Row], ids: list[str], edges: Ints | None) -> Ints:
+    """Pairs of buffers in different memory elements, each once."""
+    pairs: dict[tuple[int, int], None] = {}
+    for mine, row in enumerate(rows):
+        for name in row.cells.get("apart", "").split():
+            other = _position(row, "apart", ids, name)
+            if edges is None:
+                message = "buffers kept apart need the memory elements of a machine"
+                raise row.error("apart", message)
+            pairs[min(mine, other), max(mine, other)] = None
+    return np.array(list(pairs), np.int64).reshape(-1, 2)
+
+
+def _aliases(rows: list[_Row], ids: list[str]) -> tuple[tuple[int, int, int], ...]:
+    found: list[tuple[int, int, int]] = []
+    for mine, row in enumerate(rows):
+        text = row.cells.get("alias", "").strip()
+        if not text:
+            continue
+        match = re.fullmatch(r"(.+)\+([0-9]{1,18})", text)
+        if match is None:
+            raise row.error("alias", f"alias '{text}' is not of the form ID+BYTES")
+        parent = _position(row, "alias", ids, match[1])
+        found.append((mine, parent, int(match[2])))
+    return tuple(found)
+
+
 def _lifetime(row: _Row) -> Lifetime:
     """[lower, upper) less the gaps; empty where upper is not above lower."""
     lower, upper = row.number("lower"), row.number("upper")
@@ -209,11 +264,24 @@ def write_problem(problem: Problem, placement: Placement | None = None) -> str:
         names.append("gaps")
     if placement is not None or np.any(problem.pinned >= 0):
         names.append("offset")
+    names += _rules_of(problem)
     writer.writerow(names)
     for index in range(len(problem.names)):
         cells = _cells(problem, placement, index)
         writer.writerow([cells[name] for name in names])
     return out.getvalue()
+
+
+def _rules_of(problem: Problem) -> list[str]:
+    """The columns of rules that some buffer has."""
+    found: list[str] = []
+    if len(problem.names) and (problem.low.max() > 0 or np.ptp(problem.high) > 0):
+        found += ["low", "high"]
+    if problem.apart.size:
+        found.append("apart")
+    if problem.aliases:
+        found.append("alias")
+    return found
 
 
 def _cells(
@@ -232,4 +300,15 @@ def _cells(
         "alignment": int(problem.align[index]),
         "gaps": " ".join(f"{one[1]}-{two[0]}" for one, two in gaps),
         "offset": int(address) if address >= 0 else "",
+        "low": int(problem.low[index]),
+        "high": int(problem.high[index]),
+        "apart": " ".join(
+            problem.names[int(other)]
+            for other in problem.apart[problem.apart[:, 0] == index, 1]
+        ),
+        "alias": " ".join(
+            f"{problem.names[parent]}+{offset}"
+            for child, parent, offset in problem.aliases
+            if child == index
+        ),
     }

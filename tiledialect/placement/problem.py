@@ -108,6 +108,47 @@ def within(problem: Problem, capacity: int) -> Problem:
     return replace(problem, high=high)
 
 
+def of_class(problem: Problem, number: int) -> Problem:
+    """The problem of one class of tiles alone, no two of its names alike."""
+    held = np.flatnonzero(problem.classes[:, number])
+    position = {int(old): new for new, old in enumerate(held)}
+    pairs = [
+        (position[one], position[other])
+        for one, other in problem.apart.tolist()
+        if one in position and other in position
+    ]
+    aliases = tuple(
+        (position[child], position[parent], offset)
+        for child, parent, offset in problem.aliases
+        if child in position and parent in position
+    )
+    return replace(
+        problem,
+        names=_distinct([problem.names[i] for i in held]),
+        bytes=problem.bytes[held],
+        lifetimes=tuple(problem.lifetimes[i] for i in held),
+        align=problem.align[held],
+        low=problem.low[held],
+        high=problem.high[held],
+        pinned=problem.pinned[held],
+        classes=np.ones((len(held), 1), np.bool_),
+        apart=np.array(pairs, np.int64).reshape(-1, 2),
+        aliases=aliases,
+    )
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """The names as single words, with a number behind those that came before."""
+    found: dict[str, None] = {}
+    for name in names:
+        word = "_".join(name.split()) or "buffer"
+        number = 1
+        while (one := word if number == 1 else f"{word}_{number}") in found:
+            number += 1
+        found[one] = None
+    return tuple(found)
+
+
 def check_problem(problem: Problem) -> None:
     """Refuses a problem whose fields do not belong together, by name."""
     _check_shapes(problem)

@@ -21,6 +21,7 @@ class Options:
     minimise: bool = False
     alignment: int = 1
     effort: int | None = None
+    machine: str | None = None
     json: str | None = None
     output: str | None = None
     verbose: bool = False
@@ -65,6 +66,11 @@ def _make_parser() -> Parser:
     )
     parser.add_argument(
         "--effort", type=_count, metavar="NODES", help="search nodes at most"
+    )
+    parser.add_argument(
+        "--machine",
+        metavar="NAME|FILE",
+        help="whose memory elements the column apart is about",
     )
     parser.add_argument("--json", metavar="FILE", help="write a report")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write the addresses")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiledialect.diagnostics import Infeasible, Refused, Stopped, TileError
+from tiledialect.diagnostics import Infeasible, Refused, Stopped, TileError, Usage
 from tiledialect.placement.csv_format import (
     CsvError,
     Table,
@@ -53,10 +54,10 @@ def run(options: Options) -> int:
 
 def _read(options: Options) -> Table:
     """The problem; buffers without an alignment have that of the options."""
-    path = options.problem
+    path, edges = options.problem, _edges(options.machine)
     try:
         text = Path(path).read_text(encoding="utf-8")
-        table = read_problem(text, options.capacity)
+        table = read_problem(text, options.capacity, edges)
     except CsvError as error:
         raise Refused(str(error), f"{path}:{error.line}:{error.column}") from error
     except OSError as error:
@@ -68,6 +69,18 @@ def _read(options: Options) -> Table:
     align = table.problem.align
     aligned = np.where(align == 1, options.alignment, align)
     return replace(table, problem=replace(table.problem, align=aligned))
+
+
+def _edges(name: str | None) -> NDArray[np.int64] | None:
+    """The borders of a machine's memory elements."""
+    if name is None:
+        return None
+    from tiledialect.machine import Machine, MachineError
+
+    try:
+        return np.array(Machine.load(name).element_edges(), np.int64)
+    except MachineError as error:
+        raise Usage(str(error)) from error
 
 
 def _place_of(options: Options, table: Table, buffers: tuple[int, ...]) -> str:
