@@ -60,7 +60,7 @@ def altered(value: Any, generator: np.random.Generator) -> Any:
         return not value
     if isinstance(value, str):
         return WORDS[int(generator.integers(len(WORDS)))]
-    near = [0, 1, -1, value + 1, value - 1, 2 * value, value + 16, value ^ 4]
+    near = [0, 1, -1, value + 1, value - 1, 2 * value, value + 16, int(value) ^ 4]
     numbers = [*near, 1 << 21, 1 << 31, 1 << 40, 1 << 63]
     return numbers[int(generator.integers(len(numbers)))]
 

@@ -34,6 +34,7 @@ from tiledialect.runtime.package import (
     Support,
     View,
 )
+from tiledialect.runtime.package_rows import TABLES, unpack
 from tiledialect.runtime.package_writer import MANIFEST
 from tiledialect.tiles import Box, TileSet
 
@@ -225,16 +226,12 @@ def _step(item: Fields) -> Step:
 
 
 def _rows(item: Fields) -> Rows:
-    rows = Rows(
-        tiles=item.table("tiles", "<i4"),
-        send=item.table("send", "<i4"),
-        receive=item.table("receive", "<i4"),
-        receive_start=item.table("receive_start", "<i4"),
-        start=item.table("start", "<i4"),
-        words=item.table("words", "<u4").astype(np.uint32),
-    )
+    tables = {name: item.table(name, dtype) for name, dtype in TABLES.items()}
     item.close()
-    return rows
+    try:
+        return unpack(tables)
+    except ValueError as error:
+        raise item.error(str(error)) from error
 
 
 def _call(item: Fields) -> Call | Moves:

@@ -21,6 +21,7 @@ from tiledialect.runtime.package import (
     Step,
     View,
 )
+from tiledialect.runtime.package_rows import TABLES, pack
 from tiledialect.tiles import TileSet
 
 if TYPE_CHECKING:
@@ -143,18 +144,11 @@ def _step(members: _Members, number: int, step: Step) -> Json:
 
 
 def _rows(members: _Members, place: str, rows: Rows) -> Json:
-    tables = {
-        "tiles": rows.tiles,
-        "send": rows.send,
-        "receive": rows.receive,
-        "receive_start": rows.receive_start,
-        "start": rows.start,
-    }
+    tables = pack(rows)
     described: dict[str, Json] = {
-        name: members.table(f"{place}.{name}.bin", table, "<i4")
-        for name, table in tables.items()
+        name: members.table(f"{place}.{name}.bin", tables[name], dtype)
+        for name, dtype in TABLES.items()
     }
-    described["words"] = members.table(f"{place}.words.bin", rows.words, "<u4")
     return described
 
 
