@@ -33,6 +33,7 @@ from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
 from tiledialect.relayout import Transfers, relayout, stack_partials
+from tiledialect.rows import RECEIVE_WORDS
 
 Ints = NDArray[np.int64]
 
@@ -71,15 +72,23 @@ def all_steps(
     return int(np.max(exact)) + steps * machine.code.step_bytes, int(hop.row_bytes[0])
 
 
-def control_bytes(machine: Machine, table: Transfers) -> Ints:
-    """Bytes of control words that each tile issues for a relayout."""
+def control_bytes(machine: Machine, table: Transfers, *, bundled: bool = False) -> Ints:
+    """Bytes of control words that each tile issues for a relayout that pauses before
+    every message; `bundled`: before the first one only of those to one tile."""
     into, out = table.messages_in(machine.tiles), table.messages_out(machine.tiles)
     x = machine.exchange
-    controls = (
-        into * (x.source_controls + x.pointer_controls)
-        + out * (x.send_controls + x.gap_controls)
-        + table.words_out(machine.tiles) // x.send_chunk_words * x.send_controls
-    )
+    pauses = out
+    if bundled:
+        pairs = np.unique(np.stack([table.source, table.destinations]), axis=1)
+        pauses = np.bincount(pairs[0], minlength=machine.tiles)
+    chunks = np.zeros(machine.tiles, np.int64)
+    np.add.at(chunks, table.source, -(-table.words // x.send_chunk_words))
+    heard = np.zeros_like(table.set_start[1:])
+    np.add.at(heard, table.destinations, -(-table.words // RECEIVE_WORDS))
+    sources = np.zeros(machine.tiles, np.int64)
+    np.add.at(sources, table.set_tiles, np.repeat(heard, np.diff(table.set_start)))
+    controls = sources * x.source_controls + into * x.pointer_controls
+    controls += chunks * x.send_controls + pauses * x.gap_controls
     taking = (into > 0) | (out > 0)
     return (controls + x.phase_controls * taking) * x.control_word_bytes
 

@@ -17,6 +17,7 @@ from tiledialect.codelets import copy_cycles
 from tiledialect.cost.messages import Counts, counts
 from tiledialect.cost.spec import Spec, ceil_div
 from tiledialect.machine import Machine
+from tiledialect.rows import RECEIVE_WORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +114,11 @@ def stacked(
     """The cost of gathering the partial sums of each destination piece in a stack;
     `own`: the tile's own one is read where it lies."""
     counted = stack_counts(source, destination, partials, own)
-    return _priced(machine, source, destination, counted, not own)
+    # All that a tile sends to another goes out in one go, and a block's pieces are on
+    # as many tiles as it has partial sums.
+    partners = counted.messages_out if destination.linear else partials - own
+    gaps = np.minimum(counted.messages_out, partners)
+    return _priced(machine, source, destination, counted, not own, gaps)
 
 
 def stack_counts(source: Spec, destination: Spec, partials: Ints, own: bool) -> Counts:
@@ -167,17 +172,22 @@ def _priced(
     destination: Spec,
     counted: Counts,
     local: bool,
+    gaps: Ints | None = None,
 ) -> Movement:
+    """`gaps`: how often a sender may pause; before each of its messages, if None."""
     at_bytes = staged(source, destination)
     # Covering words of a run are at most a word more than its bytes need.
     words_in = ceil_div(counted.bytes_in, WORD) + at_bytes * counted.messages_in
     words_out = ceil_div(counted.bytes_out, WORD) + at_bytes * counted.messages_out
     x = machine.exchange
-    sends = (
-        counted.messages_out * (x.send_controls + x.gap_controls)
-        + words_out // x.send_chunk_words * x.send_controls
+    sends = counted.messages_out + _more_chunks(
+        counted.messages_out, words_out, x.send_chunk_words
     )
+    gaps = counted.messages_out if gaps is None else gaps
+    sends = sends * x.send_controls + gaps * x.gap_controls
     hears = counted.messages_in * (x.source_controls + x.pointer_controls)
+    sources = _more_chunks(counted.messages_in, words_in, RECEIVE_WORDS)
+    hears = hears + sources * x.source_controls
     controls = hears + sends + x.phase_controls
     latency = machine.latency(machine.tiles - 1)
     length = np.maximum(np.maximum(words_in, words_out) + latency, controls)
@@ -190,6 +200,11 @@ def _priced(
         moving * controls * x.control_word_bytes,
         moving * sends * x.control_word_bytes,
     )
+
+
+def _more_chunks(messages: Ints, words: Ints, most: int) -> Ints:
+    """Control words besides one for each message, where one is of `most` words."""
+    return np.maximum(0, words - messages) // most
 
 
 def _copies(
