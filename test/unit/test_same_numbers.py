@@ -22,7 +22,8 @@ from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import CERTIFICATE, the_program
 from tiledialect.dialects.syntax import integer
-from tiledialect.passes import place_memory, schedule_exchange
+from tiledialect.lowering import phase_schedule
+from tiledialect.passes import place_memory
 from tiledialect.pipeline import make_context
 from tiledialect.placement.boxes import make_boxes
 from tiledialect.placement.first_fit import first_fit
@@ -101,7 +102,7 @@ SCHEDULERS: dict[str, Scheduler] = {
 @pytest.fixture(autouse=True)
 def forget() -> None:
     """No schedule of one scheduler is kept for another."""
-    schedule_exchange.schedule_phase.cache_clear()
+    phase_schedule.schedule_phase.cache_clear()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -111,8 +112,8 @@ def test_every_schedule_gives_the_same_bytes(
     found: list[dict[str, bytes]] = []
     lengths: set[tuple[int, ...]] = set()
     for scheduler in SCHEDULERS.values():
-        monkeypatch.setattr(schedule_exchange, "schedule", scheduler)
-        schedule_exchange.schedule_phase.cache_clear()
+        monkeypatch.setattr(phase_schedule, "schedule", scheduler)
+        phase_schedule.schedule_phase.cache_clear()
         module = run_passes(lowered(name), first=LOWERED)
         phases = [op for op in module.walk() if isinstance(op, PhaseOp)]
         lengths.add(tuple(phase.number("length") for phase in phases))

@@ -14,16 +14,16 @@ from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import the_program
 from tiledialect.layout import Cut, Factor, Group, Layout
-from tiledialect.machine import Machine
-from tiledialect.passes.schedule_exchange import (
+from tiledialect.lowering.phase_schedule import (
     Move,
     Phase,
     Scheduled,
-    ScheduleExchangePass,
     least_controls,
     message_table,
     schedule_phase,
 )
+from tiledialect.machine import Machine
+from tiledialect.passes.schedule_exchange import ScheduleExchangePass
 from tiledialect.pipeline import make_context
 from tiledialect.rows import control_words, window_bases
 from tiledialect.text.parser import parse_module

@@ -6,7 +6,8 @@ Writes  nothing.
 Holds   two buffers of a tile and step share no byte; alignment, regions and memory
         elements are as codelets and exchange need them; every read finds what was
         written for it; the map's figures are true, and within budget and machine; the
-        footprint is no more than the certificate foretells.
+        footprint is no more than the certificate foretells. The phases of a program
+        with serial pairs, which placement may have scheduled anew, are right.
 Fails   on the first fault, with buffer, tile, step and addresses.
 
 Method: pairs of buffers as tables of flags (`overlap`), uses in order of time
@@ -26,6 +27,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tiledialect.checkers.calls import check_call
+from tiledialect.checkers.check_exchange import check_phase
 from tiledialect.checkers.disproof import Disproof
 from tiledialect.checkers.footprint import Occupied, occupied
 from tiledialect.checkers.lifetimes import Lifetimes
@@ -200,6 +202,7 @@ def prove_memory(
     foretold: int | None = None,
 ) -> None:
     """Refuses a program whose memory is not as it should be."""
+    check_serial(machine, program)
     placed = read_placed(program, machine)
     support = support_of(machine, program)
     try:
@@ -222,6 +225,14 @@ def prove_memory(
         check_promise(found.ever + support.bytes, foretold)
     except Disproof as fault:
         fail(map, str(fault))
+
+
+def check_serial(machine: Machine, program: ProgramOp) -> None:
+    """All phases are right, where some pair is serial for want of a placement."""
+    phases = [step for step in program.steps if isinstance(step, PhaseOp)]
+    if any(phase.serials for phase in phases):
+        for phase in phases:
+            check_phase(machine, program, phase)
 
 
 def _check_calls(machine: Machine, placed: PlacedProgram) -> None:

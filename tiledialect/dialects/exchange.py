@@ -1,8 +1,9 @@
 """The dialect `exchange`: steps in which words move between tiles.
 
-A phase holds moves between layouts; after scheduling it also holds its rows, its
-length and its lower bound: the largest over tiles of words in, words out and control
-words, each with the latency that it cannot avoid.
+A phase holds moves between layouts, and pairs of buffers that it must not read and
+write in one cycle; after scheduling it also holds its rows, its length and its lower
+bound: the largest over tiles of words in, words out and control words, each with the
+latency that it cannot avoid.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tiledialect.dialects.memory import ProgramOp
+from tiledialect.dialects.buffers import BufferType, buffer_of
+from tiledialect.dialects.memory import ProgramOp, parse_pair, print_pair
 from tiledialect.dialects.relayout import RelayoutOp
 from tiledialect.dialects.rows_text import parse_rows, rows_text
 from tiledialect.dialects.syntax import (
@@ -62,6 +65,68 @@ class MoveOp(RelayoutOp):
     """The words of a relayout that change their tile."""
 
     name = "exchange.move"
+
+
+@irdl_op_definition
+class SerialOp(IRDLOperation):
+    """Pairs of buffers of which no tile sends from one while it receives to the other.
+
+    `cost` is the cycles by which the phase became longer for it, once scheduled.
+    """
+
+    name = "exchange.serial"
+    buffers = var_operand_def(BufferType)
+    reason = prop_def(StringAttr)
+    cost = opt_prop_def(IntegerAttr[I64])
+    loc_text = opt_prop_def(StringAttr)
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[SSAValue, SSAValue]],
+        reason: str,
+        *,
+        cost: int | None = None,
+        location: str | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[[value for pair in pairs for value in pair]],
+            properties={
+                "reason": StringAttr(reason),
+                "cost": None if cost is None else integer(cost),
+                "loc_text": optional_text(location),
+            },
+        )
+
+    @property
+    def pairs(self) -> list[tuple[SSAValue, SSAValue]]:
+        values = list(self.buffers)
+        return list(zip(values[::2], values[1::2], strict=False))
+
+    def verify_(self) -> None:
+        if len(self.buffers) % 2 or not len(self.buffers):
+            raise VerifyException(f"{len(self.buffers)} buffers make no pairs")
+        if self.cost is not None and self.cost.value.data < 0:
+            raise VerifyException(f"cost is {self.cost.value.data}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SerialOp:
+        pairs = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, lambda: parse_pair(parser)
+        )
+        cost = None
+        if parser.parse_optional_keyword("cost"):
+            cost = parse_count(parser)
+        parser.parse_keyword("because")
+        return finish(SerialOp(pairs, parser.parse_str_literal(), cost=cost), parser)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.pairs, lambda pair: print_pair(printer, pair))
+        if self.cost is not None:
+            printer.print_string(f" cost {self.cost.value.data}")
+        printer.print_string(" because ")
+        printer.print_string_literal(self.reason.data)
+        print_end(printer, self)
 
 
 SCHEDULED = (
@@ -122,6 +187,10 @@ class PhaseOp(IRDLOperation):
         return [op for op in self.body.block.ops if isinstance(op, MoveOp)]
 
     @property
+    def serials(self) -> list[SerialOp]:
+        return [op for op in self.body.block.ops if isinstance(op, SerialOp)]
+
+    @property
     def window(self) -> list[SSAValue]:
         """The buffers that the moves name, in the order in which rows address them."""
         return list(dict.fromkeys(v for move in self.moves for v in move.operands))
@@ -140,8 +209,14 @@ class PhaseOp(IRDLOperation):
 
     def verify_(self) -> None:
         for op in self.body.block.ops:
-            if not isinstance(op, MoveOp):
+            if not isinstance(op, MoveOp | SerialOp):
                 raise VerifyException(f"{op.name} has no place in an exchange.phase")
+        named = set(self.window)
+        for op in self.serials:
+            for value in op.buffers:
+                if value not in named:
+                    name = buffer_of(value).buffer_name.data
+                    raise VerifyException(f'no move of the phase names "{name}"')
         present = [f for f in (*SCHEDULED, "rows") if f in self.properties]
         if present and len(present) <= len(SCHEDULED):
             raise VerifyException(f"a schedule has more than {', '.join(present)}")
@@ -191,4 +266,4 @@ class PhaseOp(IRDLOperation):
         print_end(printer, self)
 
 
-Exchange = Dialect("exchange", [PhaseOp, MoveOp], [RowsAttr])
+Exchange = Dialect("exchange", [PhaseOp, MoveOp, SerialOp], [RowsAttr])

@@ -104,26 +104,27 @@ class ApartOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ApartOp:
         pairs = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, lambda: _parse_pair(parser)
+            parser.Delimiter.NONE, lambda: parse_pair(parser)
         )
         parser.parse_keyword("because")
         return finish(ApartOp(pairs, parser.parse_str_literal()), parser)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_list(self.pairs, lambda pair: _print_pair(printer, pair))
+        printer.print_list(self.pairs, lambda pair: print_pair(printer, pair))
         printer.print_string(" because ")
         printer.print_string_literal(self.reason.data)
         print_end(printer, self)
 
 
-def _parse_pair(parser: Parser) -> tuple[SSAValue, SSAValue]:
+def parse_pair(parser: Parser) -> tuple[SSAValue, SSAValue]:
+    """`%x / %y`: two buffers."""
     left = parse_buffer(parser)
     parser.parse_punctuation("/")
     return left, parse_buffer(parser)
 
 
-def _print_pair(printer: Printer, pair: tuple[SSAValue, SSAValue]) -> None:
+def print_pair(printer: Printer, pair: tuple[SSAValue, SSAValue]) -> None:
     printer.print_ssa_value(pair[0])
     printer.print_string(" / ")
     printer.print_ssa_value(pair[1])

@@ -1,7 +1,8 @@
 """Placement: one address for every buffer, the same on all its tiles.
 
 Reads   buffers, aliases, apart pairs, the calls' needs, the row bytes of the phases.
-Writes  the address of every buffer, and memory.map with what was found.
+Writes  the address of every buffer, and memory.map with what was found; where pairs of
+        an exchange cannot be kept apart, exchange.serial and new rows of these phases.
 Holds   buffers alive in one step of one tile share no byte; alignment, regions and
         apart pairs are kept; the footprint, support included, is within the budget;
         no buffer of an exchange shares a memory element with the rows. The bytes that
@@ -10,7 +11,9 @@ Fails   when memory does not suffice (not enough bytes, or not in one piece), or
         buffer is asked to be two things at once.
 
 Method: tiles that hold the same buffers are one class; what a codelet needs becomes
-alignment, region and pairs of the buffers it is given; the solver does the rest.
+alignment, region and pairs of the buffers it is given; the solver does the rest. If it
+fails, and would not without the pairs that only phases need apart, the cheapest pairs
+that are in the way are serialised, and all is placed anew.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from tiledialect.diagnostics import (
     Stopped,
     TileError,
     fail,
+    locate,
 )
 from tiledialect.dialects.buffers import BufferOp
 from tiledialect.dialects.memory import MapOp, ProgramOp
@@ -44,7 +48,9 @@ from tiledialect.dialects.module_attributes import (
 from tiledialect.dialects.support import Support, support_of
 from tiledialect.dialects.syntax import carried_location, integer
 from tiledialect.lowering.demands import Demands, demands_of
+from tiledialect.lowering.serial_pairs import cycles_lost, exchange_pairs, give_up
 from tiledialect.machine import Machine
+from tiledialect.placement.drop_pairs import is_placed_without, pairs_to_drop
 from tiledialect.placement.problem import Placement, PlacementError, Problem
 from tiledialect.placement.solve import place
 
@@ -272,8 +278,20 @@ def check_support(
         )
 
 
-def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
-    """Give every buffer its address, and the program its map."""
+@dataclass(frozen=True)
+class Attempt:
+    """What the solver was asked and what it found."""
+
+    support: Support
+    demands: Demands
+    problem: Problem
+    found: Placement
+    failure: TileError | None
+    """Why there is no placement."""
+
+
+def attempt(module: ModuleOp, program: ProgramOp, minimise: bool) -> Attempt:
+    """Ask the solver once; refuses a program that contradicts itself."""
     machine, limit = machine_of(module), limit_of(module, machine_of(module))
     support = support_of(machine, program)
     check_support(program, machine, support, limit)
@@ -287,14 +305,49 @@ def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
         found = place(problem, minimise=minimise)
     except PlacementError as error:
         fail(_first(program, demands, error.buffers), str(error))
+    failure = None
     if found.status in KINDS:
         message = refusal(problem, found, support, limit, first_tiles)
-        fail(_first(program, demands, found.buffers), message, KINDS[found.status])
-    for buffer, address in zip(demands.buffers, found.addresses, strict=True):
+        about = _first(program, demands, found.buffers)
+        failure = KINDS[found.status](message, locate(about), about)
+    return Attempt(support, demands, problem, found, failure)
+
+
+def serialise(machine: Machine, program: ProgramOp, tried: Attempt) -> bool:
+    """Give up pairs of phases that are in the way; False where that does not help."""
+    pairs = exchange_pairs(program)
+    numbers = [(tried.demands.number(a), tried.demands.number(b)) for a, b in pairs]
+    if not pairs or not is_placed_without(tried.problem, set(numbers)):
+        return False
+    lost = cycles_lost(machine, program, pairs)
+    dearest = sorted(range(len(pairs)), key=lambda i: (-lost[i], i))
+    dropped = set(pairs_to_drop(tried.problem, [numbers[i] for i in dearest]))
+    gone = [
+        pair for pair, number in zip(pairs, numbers, strict=True) if number in dropped
+    ]
+    give_up(machine, program, gone, "no placement keeps them apart")
+    return True
+
+
+def place_program(module: ModuleOp, program: ProgramOp, minimise: bool) -> None:
+    """Give every buffer its address, and the program its map."""
+    machine, tried = machine_of(module), attempt(module, program, minimise)
+    first_failure = tried.failure
+    while tried.failure is not None:
+        assert first_failure is not None
+        if not serialise(machine, program, tried):
+            raise first_failure
+        try:
+            tried = attempt(module, program, minimise)
+        except TileError as error:  # the new rows leave too little
+            raise first_failure from error
+    support, addresses = tried.support, tried.found.addresses
+    for buffer, address in zip(tried.demands.buffers, addresses, strict=True):
         buffer.address = integer(int(address))
-    taken = occupied(problem, found.addresses, program.step_count)
+    taken = occupied(tried.problem, addresses, program.step_count)
     keep_promise(module, taken.ever + support.bytes)
-    program.declare(_map(program, found.status, taken, support, limit))
+    limit = limit_of(module, machine)
+    program.declare(_map(program, tried.found.status, taken, support, limit))
 
 
 def _first(

@@ -54,6 +54,9 @@ OF_THE_LADDER = {
 }
 """Options that are passed on to a pass, and what says the same in a list of passes."""
 
+SERIALISING = ("schedule-exchange", "place-memory")
+"""The passes that may serialise pairs of buffers."""
+
 ONE_MODULE = ("write_plan", "certificate", "pareto")
 """Options that name a file which one module fills."""
 
@@ -69,6 +72,7 @@ class Session:
         self.options = options
         self.times = PassTimes()
         self.exit_code = 0
+        self.remarks: set[str] = set()
         self.target = (
             None if options.target == TEXT_TARGET else target_of(options.target)
         )
@@ -160,6 +164,7 @@ class Session:
     def _compile(self, chunk: Chunk) -> bytes:
         """What one module becomes: its text, or its package."""
         options = self.options
+        self.remarks.clear()
         context = make_context(allow_unregistered=options.allow_unregistered_dialect)
         module = parse_module(
             context,
@@ -205,6 +210,8 @@ class Session:
                 raise
             self._note(error)
         self._verify(module, after=step.name)
+        if step.name in SERIALISING:
+            self._remark_serial(module)
         if step.name == BUDGET_PASS and (why := text_of(module, BUDGET_CHOICE)):
             print(why, file=sys.stderr)
         options = self.options
@@ -212,6 +219,15 @@ class Session:
         if everything or step.name in options.print_ir_after:
             print(f"// IR after {step.name}", file=sys.stderr)
             print(self._text(module), end="", file=sys.stderr)
+
+    def _remark_serial(self, module: ModuleOp) -> None:
+        """Say which pairs of buffers were serialised, each once."""
+        from tiledialect.tools.serial_remarks import serial_remarks
+
+        for line in serial_remarks(module):
+            if line not in self.remarks:
+                print(line, file=sys.stderr)
+        self.remarks.update(serial_remarks(module))
 
     def _print_estimates(self, module: ModuleOp) -> None:
         from tiledialect.tools.estimates import estimate_lines

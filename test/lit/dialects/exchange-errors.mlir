@@ -110,3 +110,28 @@ memory.program @main {
     codelet.fill %x on <0> : <[2, 4] bytes 4>
   }
 }
+
+// -----
+
+// Serial buffers are some of the phase's own.
+// CHECK: f.mlir:2:3: error: 'exchange.phase': no move of the phase names "z"
+memory.program @main {
+  %x = memory.buffer operand "x" 32 bytes on <0, 1> live [0, 1)
+  %z = memory.buffer operand "z" 32 bytes on <0, 1> live [0, 1)
+  exchange.phase 0 "E" {
+    exchange.move %x to %x : <[8] bytes 4> to <[8] bytes 4 first 1>
+    exchange.serial %x / %z because "asked for"
+  } from "f.mlir":2:3
+}
+
+// -----
+
+// They come in pairs.
+// CHECK: f.mlir:2:3: error: 'exchange.serial': 0 buffers make no pairs
+"builtin.module"() ({
+  "memory.program"() <{sym_name = "main"}> ({
+    "exchange.phase"() <{step = 0 : i64, phase_name = "E"}> ({
+      "exchange.serial"() <{reason = "none", loc_text = "f.mlir:2:3"}> : () -> ()
+    }) : () -> ()
+  }) : () -> ()
+}) : () -> ()

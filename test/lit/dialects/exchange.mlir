@@ -18,10 +18,16 @@
 // CHECK-NEXT: } scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <>
 // CHECK-NEXT: exchange.phase 3 "packed" {
 // CHECK-NEXT: } scheduled length 9 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <1 tiles 1 programs 3 words "eNpjZmRgYGZiFmBABRJg0sFBAQAFPwDV">
+// CHECK-NEXT: exchange.phase 4 "serial" {
+// CHECK-NEXT: exchange.move %x to %y
+// CHECK-NEXT: :
+// CHECK-NEXT: to
+// CHECK-NEXT: exchange.serial %x / %y, %y / %x because "asked for"
+// CHECK-NEXT: exchange.serial %x / %x cost 10 because "in itself" from "f.mlir":5:8
 memory.program @main {
-  %x = memory.buffer operand "x" 64 bytes on <0 [4:1]> live [0, 1)
-  %y = memory.buffer operand "y" 64 bytes on <0 [4:1]> live [0, 1)
-  %s = memory.buffer staging "s" 64 bytes on <0 [4:1]> live [0, 1)
+  %x = memory.buffer operand "x" 64 bytes on <0 [4:1]> live [0, 5)
+  %y = memory.buffer operand "y" 64 bytes on <0 [4:1]> live [0, 5)
+  %s = memory.buffer staging "s" 64 bytes on <0 [4:1]> live [0, 5)
   exchange.phase 0 "gather" {
     exchange.move %x to %y : <[16] bytes 4 spread [4 step 1]> to <[16] bytes 4 replicas [4 step 1]> from "f.mlir":3:8
     exchange.move %x to %y staging %s stack : <[4] bytes 4 partial 4 step 1> to <[4] bytes 4>
@@ -35,4 +41,9 @@ memory.program @main {
   } scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <>
   exchange.phase 3 "packed" {
   } scheduled length 9 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <1 tiles 1 programs 3 words "eNpjZmRgYGZiFmBABRJg0sFBAQAFPwDV">
+  exchange.phase 4 "serial" {
+    exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 1>
+    exchange.serial %x / %y, %y / %x because "asked for"
+    exchange.serial %x / %x cost 10 because "in itself" from "f.mlir":5:8
+  }
 }

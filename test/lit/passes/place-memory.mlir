@@ -134,3 +134,72 @@ module @nothing attributes {tile.machine = "mini4", tile.rung = 5} {
     %b = memory.buffer scratch "b" 64 bytes on <0>
   }
 }
+
+// -----
+
+// Two memory elements of 2048 bytes, one of them for support and rows: a phase that
+// reads %x and writes %y in one cycle has one element for both. So they come one after
+// the other, as in schedule-exchange.mlir: 36 cycles, not the 26 that rung 5 says here.
+// CHECK-LABEL: @serialised
+// CHECK-DAG: %x = memory.buffer {{.*}} at {{2[0-9]{3}$}}
+// CHECK-DAG: %y = memory.buffer {{.*}} at {{2[0-9]{3}$}}
+// CHECK-NOT: memory.apart
+// CHECK: memory.map minimal footprint 2028
+// CHECK: exchange.serial %x / %y cost 10 because "no placement keeps them apart"
+// CHECK-NEXT: } scheduled length 36
+module @serialised attributes {tile.machine = {base = "mini4", memory = {bytes = 4096, support_bytes = 1900, default_budget_bytes = 3968, regions = [{name = "all", bytes = 4096, element_bytes = 2048, interleaved = true, executable = true}]}}, tile.rung = 5} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 64 bytes on <0, 1> live [0, 1)
+    %y = memory.buffer operand "y" 64 bytes on <0, 1> live [0, 1)
+    memory.apart %x / %y because "swap reads one and writes the other"
+    exchange.phase 0 "swap" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 1>
+      exchange.move %x to %y : <[16] bytes 4 first 1> to <[16] bytes 4>
+    } scheduled length 26 bound_receive 26 bound_send 26 bound_control 5 messages 2 row_bytes 20 rows <
+      tile 0 send 0:64 at 0 receive 68:132 from 1 at 10
+      tile 1 send 0:64 at 0 receive 68:132 from 0 at 10>
+  }
+}
+
+// -----
+
+// With three elements they are kept apart, and the phase stays as it is.
+// CHECK-LABEL: @kept_apart
+// CHECK: memory.apart
+// CHECK-NOT: exchange.serial
+// CHECK: scheduled length 26
+module @kept_apart attributes {tile.machine = {base = "mini4", memory = {bytes = 6144, support_bytes = 1900, default_budget_bytes = 6016, regions = [{name = "all", bytes = 6144, element_bytes = 2048, interleaved = true, executable = true}]}}, tile.rung = 5} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 64 bytes on <0, 1> live [0, 1)
+    %y = memory.buffer operand "y" 64 bytes on <0, 1> live [0, 1)
+    memory.apart %x / %y because "swap reads one and writes the other"
+    exchange.phase 0 "swap" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 1>
+      exchange.move %x to %y : <[16] bytes 4 first 1> to <[16] bytes 4>
+    } scheduled length 26 bound_receive 26 bound_send 26 bound_control 5 messages 2 row_bytes 20 rows <
+      tile 0 send 0:64 at 0 receive 68:132 from 1 at 10
+      tile 1 send 0:64 at 0 receive 68:132 from 0 at 10>
+  }
+}
+
+// -----
+
+// Control words end in the middle of an element, at 1240 of [1024, 2048): an exchange's
+// buffer lies above it, another one right behind the support.
+// CHECK-LABEL: @rows
+// CHECK: %x = memory.buffer {{.*}} at {{(204[89]|20[5-9][0-9]|2[1-9][0-9]{2}|[3-9][0-9]{3}|1[0-9]{4})$}}
+// CHECK: %y = memory.buffer {{.*}} at {{(204[89]|20[5-9][0-9]|2[1-9][0-9]{2}|[3-9][0-9]{3}|1[0-9]{4})$}}
+// CHECK: %z = memory.buffer {{.*}} at 1240
+// CHECK: memory.map minimal footprint 80 {{.*}} support 16 code 0 program 0 row_bytes 16
+module @rows attributes {tile.machine = {base = "mini4", memory = {fixed_bytes = 1224, support_bytes = 0}, code = {runtime_bytes = 0, step_bytes = 0, profile_bytes = 0}}, tile.rung = 5} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 32 bytes on <0> live [0, 1)
+    %y = memory.buffer operand "y" 32 bytes on <1> live [0, 1)
+    %z = memory.buffer scratch "z" 32 bytes on <0> live [0, 1)
+    exchange.phase 0 "one" {
+      exchange.move %x to %y : <[8] bytes 4> to <[8] bytes 4 first 1>
+    } scheduled length 18 bound_receive 18 bound_send 18 bound_control 4 messages 1 row_bytes 16 rows <
+      tile 0 send 0:32 at 0
+      tile 1 receive 36:68 from 0 at 10>
+  }
+}

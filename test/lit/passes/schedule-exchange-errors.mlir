@@ -44,22 +44,6 @@ module attributes {tile.machine = "mini4", tile.rung = 4} {
 
 // -----
 
-// Memory that is read and written in one cycle is in two elements, which one buffer is
-// not: 64 words of tile 0 leave while as many of tile 1 arrive.
-// CHECK: f.mlir:4:8: error: phase "swap" reads "x" and writes "y" in one cycle, and both are the same bytes
-module attributes {tile.machine = "mini4", tile.rung = 4} {
-  memory.program @main {
-    %x = memory.buffer operand "x" 512 bytes on <0, 1> live [0, 1)
-    %y = memory.buffer operand "y" 256 bytes on <0, 1> live [0, 1) inside %x + 256
-    exchange.phase 0 "swap" {
-      exchange.move %x to %y : <[64] bytes 4> to <[64] bytes 4 first 1>
-      exchange.move %x to %y : <[64] bytes 4 first 1> to <[64] bytes 4>
-    } from "f.mlir":4:8
-  }
-}
-
-// -----
-
 // Tiles are those of the machine: mini4 has 0 to 3.
 // CHECK: f.mlir:4:8: error: phase "far": mini4 has no tile 4
 module attributes {tile.machine = "mini4", tile.rung = 4} {

@@ -120,3 +120,62 @@ module @nothing attributes {tile.machine = "mini4", tile.rung = 4} {
     }
   }
 }
+
+// -----
+
+// Buffers inside one another lie in one memory element: what one is read for and the
+// other is written for comes one after the other. mini4 has a latency of 10 cycles to
+// tiles 0 and 1. Of 16 words, 4 and 4 leave each tile before those of the other arrive
+// in cycles 10 to 18; then there is room to send again. 36 cycles: 16 words out and 16
+// in take 32, and the last 4 of a round of 18 come alone.
+// CHECK-LABEL: @inside
+// CHECK-NOT: memory.apart
+// CHECK: exchange.serial %x / %y cost 10 because "both lie in x" from "f.mlir":4:8
+// CHECK-NEXT: } scheduled length 36 bound_receive 26 bound_send 26 bound_control 5 messages 8 row_bytes {{[0-9]+}} rows <
+// CHECK-NEXT: tile 0 send 0:16 at 0, 16:32 at 4, 32:48 at 18, 48:64 at 22 receive {{.*}} at 10, {{.*}} at 28
+// CHECK-NEXT: tile 1 send 0:16 at 0, 16:32 at 4, 32:48 at 18, 48:64 at 22 receive {{.*}} at 10, {{.*}} at 28
+module @inside attributes {tile.machine = "mini4", tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 128 bytes on <0, 1> live [0, 1)
+    %y = memory.buffer operand "y" 64 bytes on <0, 1> live [0, 1) inside %x + 64
+    exchange.phase 0 "swap" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 1>
+      exchange.move %x to %y : <[16] bytes 4 first 1> to <[16] bytes 4>
+    } from "f.mlir":4:8
+  }
+}
+
+// -----
+
+// Up to the latency nothing arrives while a tile sends: 10 words meet none.
+// CHECK-LABEL: @ten_words_do_not_meet
+// CHECK-NOT: exchange.serial
+// CHECK: scheduled length 20
+module @ten_words_do_not_meet attributes {tile.machine = "mini4", tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 80 bytes on <0, 1> live [0, 1)
+    %y = memory.buffer operand "y" 40 bytes on <0, 1> live [0, 1) inside %x + 40
+    exchange.phase 0 "swap" {
+      exchange.move %x to %y : <[10] bytes 4> to <[10] bytes 4 first 1>
+      exchange.move %x to %y : <[10] bytes 4 first 1> to <[10] bytes 4>
+    }
+  }
+}
+
+// -----
+
+// Eleven do, and they are cut: a pair that somebody asks for is serial as well.
+// CHECK-LABEL: @asked_for
+// CHECK-NOT: memory.apart
+// CHECK: exchange.serial %x / %y cost {{[0-9]+}} because "asked for"
+module @asked_for attributes {tile.machine = "mini4", tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 44 bytes on <0, 1> live [0, 1)
+    %y = memory.buffer operand "y" 44 bytes on <0, 1> live [0, 1)
+    exchange.phase 0 "swap" {
+      exchange.move %x to %y : <[11] bytes 4> to <[11] bytes 4 first 1>
+      exchange.move %x to %y : <[11] bytes 4 first 1> to <[11] bytes 4>
+      exchange.serial %x / %y because "asked for"
+    }
+  }
+}
