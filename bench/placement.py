@@ -209,6 +209,16 @@ def programs(_: Path) -> Iterator[Row]:
             yield _program(cell, path)
 
 
+def foretold_bytes(module: str) -> int:
+    """What the search said of the plan, before placement raised it; 0: nothing."""
+    certificate = re.search(r"tile\.certificate = .*", module)
+    line = "" if certificate is None else certificate[0]
+    found = re.search(r"\bforetold = (\d+)", line) or re.search(
+        r"\bbytes = (\d+)", line
+    )
+    return 0 if found is None else int(found[1])
+
+
 def _program(cell: Cell, path: Path) -> Row:
     arguments = [f"--plan-budget={cell.budget}", "--time-passes", str(path)]
     ended = run_tool("opt", arguments, CELL_SECONDS)
@@ -225,8 +235,7 @@ def _program(cell: Cell, path: Path) -> Row:
     footprint, live = int(numbers["footprint"]), int(numbers["live_peak"])
     ratio, least = footprint / live, found[1] == "minimal"
     buffers = len(re.findall(r"= memory\.buffer", ended.output))
-    foretold = re.search(r"tile\.certificate = \{[^}]*?\bbytes = (\d+)", ended.output)
-    over = int(foretold[1]) / footprint if foretold else 0.0
+    over = foretold_bytes(ended.output) / footprint
     remark = f"footprint {footprint}, estimate {over:.4f} of it"
     if least and footprint > live:
         remark += "; proven: rules leave no smaller one"

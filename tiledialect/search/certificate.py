@@ -94,7 +94,8 @@ def certificate(
     bound = outcome.bound or lower_bound(program, machine, budget, cycles)
     found: dict[str, Plain] = {"status": _status(outcome, bound)}
     if best is not None:
-        found["cycles"], found["bytes"] = best.cycles, best.footprint
+        found["cycles"] = best.cycles
+        found["bytes"] = max(best.footprint, min(budget, best.most_bytes))
     found["labels"] = outcome.labels
     if best is not None:
         found["chunks"] = int(getattr(best, "chunks", 1))

@@ -24,6 +24,7 @@ from tiledialect.search.solve import (
     SLACK,
     Outcome,
     Plan,
+    kept_plans,
     search,
     small_plan,
     smallest_plan,
@@ -174,7 +175,8 @@ class _Run:
             smaller = not plans or plan.footprint < plans[-1].footprint
             if smaller and plan.cycles <= most:
                 plans.append(plan)
-        return Outcome("optimal", tuple(plans[: self.count]), self.labels)
+        kept = kept_plans(plans, self.count, self.budget)
+        return Outcome("optimal", kept, self.labels)
 
     def refusal(self, ways: Sequence[Chunking], *, prove: bool) -> Outcome:
         """The smallest budget that works. Where there are many candidates one that does

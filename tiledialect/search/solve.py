@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiledialect.candidates import Variant
+from tiledialect.search.apart import Pair, group_pairs, two_sides
 from tiledialect.search.bounds import (
     ENDLESS,
     Limits,
@@ -32,6 +34,9 @@ SLACK = 0.02
 NARROW = 128
 """Labels, and then candidates, that a narrow pass keeps of each stage."""
 
+MOST_MADE = 64
+"""Plans among which those kept are sought."""
+
 WIDEN = 1.25
 """Where a narrow pass finds no plan, the exact one is asked for plans of so many times
 the cycles as before, until it finds one."""
@@ -40,7 +45,8 @@ the cycles as before, until it finds one."""
 @dataclass(frozen=True)
 class Plan:
     """A choice for every group: variant and parts of its grid. `fullest` is the first
-    group in which as many bytes are live as in any. All groups run once a chunk."""
+    group in which as many bytes are live as in any. All groups run once a chunk. Where
+    pairs that must lie apart need more than is live, tensors may take `apart_bytes`."""
 
     choices: tuple[tuple[Variant, tuple[int, ...]], ...]
     cycles: int
@@ -48,10 +54,16 @@ class Plan:
     support_bytes: int
     fullest: int
     chunks: int = 1
+    apart_bytes: int = 0
 
     @property
     def footprint(self) -> int:
         return self.support_bytes + self.tensor_bytes
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that placement may take, if the budget allows them."""
+        return self.support_bytes + max(self.tensor_bytes, self.apart_bytes)
 
 
 @dataclass(frozen=True)
@@ -114,8 +126,27 @@ def search(
     if not len(last):
         return Outcome("beaten", (), 0)
     order = np.lexsort([np.arange(len(last)), last.rows, last.transient, last.cycles])
-    plans = tuple(plan_of(problem, pools, layers, int(i)) for i in order[:count])
+    plans = kept_plans(
+        (plan_of(problem, pools, layers, int(i)) for i in order[:MOST_MADE]),
+        count,
+        budget,
+    )
     return Outcome("optimal", plans, sum(map(len, layers[1:])))
+
+
+def kept_plans(plans: Iterable[Plan], count: int, budget: int) -> tuple[Plan, ...]:
+    """The first `count` plans, so that one of them, if there is any, has room for all
+    pairs apart: it may take the place of the last."""
+    found: list[Plan] = []
+    for plan in plans:
+        roomy = plan.most_bytes <= budget
+        if len(found) < count:
+            found.append(plan)
+        elif roomy:
+            found[-1] = plan
+        if len(found) == count and any(p.most_bytes <= budget for p in found):
+            break
+    return tuple(found)
 
 
 def small_plan(problem: Problem, most: int) -> Plan | None:
@@ -234,20 +265,21 @@ def plan_of(
     last = layers[-1]
     choices: list[tuple[Variant, tuple[int, ...]]] = []
     at, fullest = label, 0
+    pairs: list[Pair] = []
     for position in range(problem.count - 1, -1, -1):
         labels, pool = layers[position + 1], pools[position]
         if labels.transient[at] == last.transient[label]:
             fullest = position
         candidate = int(labels.candidate[at])
-        variant = problem.stages[position].variants[int(pool.variant[candidate])]
-        parts = variant.table.parts[int(pool.row[candidate])]
+        stage, row = problem.stages[position], int(pool.row[candidate])
+        variant = stage.variants[int(pool.variant[candidate])]
+        pairs += group_pairs(stage.group, variant.cost, row)
+        parts = variant.table.parts[row]
         choices.append((variant.table.variant, tuple(int(p) for p in parts)))
         at = int(labels.before[at])
-    tensor = footprint(
-        last.resident[label : label + 1]
-        + last.transient[label]
-        + problem.interface_bytes
-    )
+    lasting = last.resident[label : label + 1] + problem.interface_bytes
+    tensor = footprint(lasting + last.transient[label])
+    others = max((stage.others for stage in problem.stages), default=0)
     support = problem.support_bytes(last.rows[label : label + 1])
     return Plan(
         tuple(reversed(choices)),
@@ -256,4 +288,5 @@ def plan_of(
         int(support[0]),
         fullest,
         problem.chunks,
+        int(lasting[0]) + others + two_sides(pairs),
     )
