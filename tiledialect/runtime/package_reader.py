@@ -140,6 +140,10 @@ def _check_bind(item: Fields, bind: Bind) -> None:
         raise item.error(f"has {elements} elements, its layout another number")
     if bind.layout.element_bytes != element_bytes or bind.layout.partial is not None:
         raise item.error("has a layout of other elements, or of partial sums", "layout")
+    if bind.bytes != bind.layout.tile_bytes:
+        raise item.error(
+            f"has {bind.bytes} bytes, its layout takes {bind.layout.tile_bytes}"
+        )
     if bind.kind == "constant" and len(bind.data) != elements * element_bytes:
         raise item.error(f"holds {len(bind.data)} bytes for {elements} elements")
 
