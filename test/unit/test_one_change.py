@@ -6,8 +6,9 @@ change that is one; where a change leaves the program right, it computes the sam
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ from xdsl.dialects.builtin import ModuleOp
 from tiledialect.checkers.check_exchange import CheckExchangePass
 from tiledialect.checkers.check_memory import CheckMemoryPass
 from tiledialect.diagnostics import Refused
+from tiledialect.dialects.buffers import TilesAttr
+from tiledialect.dialects.codelet import CopyOp, RunOp
 from tiledialect.dialects.exchange import PhaseOp, RowsAttr
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import the_program
@@ -32,6 +35,7 @@ from tiledialect.rows import Rows
 from tiledialect.runtime import package as runtime
 from tiledialect.runtime.package import ExchangeStep, from_bytes
 from tiledialect.runtime.simulator import Simulator
+from tiledialect.tiles import TileSet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SEEDS = (2, 5, 7, 15, 17, 18, 23)
@@ -163,6 +167,53 @@ def test_a_buffer_moved_by_its_alignment_is_refused_or_as_good(name: str) -> Non
         buffer.address = integer(place)
     assert refused > 5
     assert harmless < 3 * refused
+
+
+Call = RunOp | CopyOp
+
+
+def calls_of(module: ModuleOp) -> list[Call]:
+    return [op for op in module.walk() if isinstance(op, RunOp | CopyOp)]
+
+
+def lost_call(op: Call) -> None:
+    op.detach()
+
+
+def lost_tile(op: Call) -> None:
+    """The last tile is given to nobody; of a copy, which names no tiles, all are."""
+    if isinstance(op, CopyOp) or len(op.tiles.data) == 1:
+        op.detach()
+    else:
+        op.tiles = TilesAttr(TileSet.of(op.tiles.data.array()[:-1]))
+
+
+def doubled(op: Call) -> None:
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_after(op.clone(), op)
+
+
+@pytest.mark.parametrize("change", [lost_call, lost_tile, doubled])
+def test_every_call_has_one_owner(change: Callable[[Call], None]) -> None:
+    """Case 139: a call that no tile makes, or two make, or one tile makes not, is
+    refused with its place before there is a package, unless nobody reads its result."""
+    places, unread = list[str](), 0
+    for name in ("matmul_ragged", "2", "15"):
+        for number in range(len(calls_of(_scheduled(name)))):
+            module = scheduled(name)
+            change(calls_of(module)[number])
+            try:
+                run_passes(module, first=SCHEDULED)
+            except Refused as error:
+                places.append(str(error))
+            else:
+                unread += 1
+                assert change is not doubled
+                assert outputs(module) == outputs(placed(name))
+    assert all(re.match(r"in\.mlir:\d+:\d+: error: ", place) for place in places)
+    assert len(places) > 10 * unread
+    assert len(places) > 20
 
 
 def outputs(module: ModuleOp) -> dict[str, bytes]:

@@ -6,9 +6,12 @@ says of each case whether it is run here, covered by another test, or for later.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import tomllib
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -101,14 +104,33 @@ def test_a_program_gives_the_values_of_its_case(case: str, machine: str) -> None
 
 
 @pytest.mark.parametrize("case", TABLE["run"]["placements"])
-def test_a_placement_reaches_the_optimum_of_its_case(case: str, tmp_path: Path) -> None:
+def test_a_placement_reaches_the_optimum_of_its_case(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = case_folder()
     facts = json.loads((folder / f"{case}.json").read_text())
     least = facts.get("optimum", facts.get("capacity"))
-    report = tmp_path / "report.json"
-    alignment = str(facts.get("alignment", 1))
-    arguments = [str(folder / f"{case}.csv"), "--alignment", alignment]
-    assert place([*arguments, "--capacity", str(least), "--json", str(report)]) == 0
-    assert json.loads(report.read_text())["peak"] <= least
-    if "optimum" in facts:
+    alignment = int(facts.get("alignment", 1))
+    arguments = [str(folder / f"{case}.csv"), "--alignment", str(alignment)]
+    files = ["--json", str(tmp_path / "report.json"), "-o", str(tmp_path / "out.csv")]
+    assert place([*arguments, "--capacity", str(least), *files]) == 0
+    assert capsys.readouterr().err == ""
+    assert json.loads((tmp_path / "report.json").read_text())["peak"] <= least
+    assert_apart((tmp_path / "out.csv").read_text(), alignment, least)
+    if least == facts["load_lower_bound"] or "optimum" in facts:
         assert place([*arguments, "--capacity", str(least - 1)]) == 3
+
+
+def assert_apart(text: str, alignment: int, capacity: int) -> None:
+    """Every buffer has a place, and those that meet in a step share no byte."""
+    rows = [
+        (int(row["lower"]), int(row["upper"]), int(row["offset"]), int(row["size"]))
+        for row in csv.DictReader(io.StringIO(text))
+    ]
+    for first, end, offset, size in rows:
+        assert offset % alignment == 0
+        assert offset + size <= capacity or first == end
+    for one, other in combinations(rows, 2):
+        steps = range(max(one[0], other[0]), min(one[1], other[1]))
+        low, high = max(one[2], other[2]), min(one[2] + one[3], other[2] + other[3])
+        assert not (steps and low < high)
