@@ -19,8 +19,10 @@ from tiledialect.lowering.phase_schedule import (
     Phase,
     Scheduled,
     least_controls,
+    least_lengths,
     message_table,
     schedule_phase,
+    unordered,
 )
 from tiledialect.machine import Machine
 from tiledialect.passes.schedule_exchange import ScheduleExchangePass
@@ -37,6 +39,15 @@ def machine(**exchange: int) -> Machine:
 
 
 BROAD = machine()
+
+NEAR = Machine.from_fields(
+    {
+        "base": "mini16",
+        "tiles": 2000,
+        "exchange": {"latency_cycles": 2, "row_latency_cycles": 1, "row_tiles": 7},
+    }
+)
+"""Words arrive so soon that most phases read and write in one cycle."""
 
 
 def random_phase(random: Random) -> Phase:
@@ -117,6 +128,11 @@ def test_no_schedule_has_fewer_control_words(seed: int) -> None:
 def test_pairs_are_those_used_in_one_cycle(seed: int) -> None:
     phase = random_phase(Random(seed))
     found = schedule_phase(BROAD, phase)
+    assert list(found.together) == sorted(pairs_in_one_cycle(phase, found))
+
+
+def pairs_in_one_cycle(phase: Phase, found: Scheduled) -> set[tuple[int, int]]:
+    """(read, written) of all words that a tile sends and receives at once."""
     bases = window_bases(phase.buffer_bytes)
     reads, writes = words_sent(found.rows), words_received(found.rows)
     pairs: set[tuple[int, int]] = set()
@@ -124,7 +140,38 @@ def test_pairs_are_those_used_in_one_cycle(seed: int) -> None:
         both = (reads[slot], writes[slot][1])
         one, other = np.searchsorted(bases, both, side="right") - 1
         pairs.add((int(one), int(other)))
-    assert list(found.together) == sorted(pairs)
+    return pairs
+
+
+def test_serial_pairs_are_never_read_and_written_in_one_cycle() -> None:
+    """Of random phases one pair that meets, then all of them: the words arrive as
+    before, the pairs never meet, and nothing else about the phase is untrue."""
+    changed = 0
+    for seed in range(150):
+        random = Random(seed)
+        phase = random_phase(random)
+        plain = schedule_phase(NEAR, phase)
+        if not plain.together:
+            continue
+        one = unordered([random.choice(plain.together)])
+        for serial in (one, unordered(plain.together)):
+            found = schedule_phase(NEAR, phase, serial)
+            outcome = run(NEAR, found)
+            assert outcome.arrived == expected(phase)
+            pairs = pairs_in_one_cycle(phase, found)
+            assert not set(serial) & set(unordered(pairs))
+            assert list(found.together) == sorted(pairs)
+            assert found.numbers["length"] == outcome.length
+            assert found.numbers["row_bytes"] == outcome.controls * 4
+            assert outcome.length >= max(least_lengths(NEAR, phase, serial))
+            changed += 1
+    assert changed > 100
+
+
+def test_what_is_serial_anyway_stays_as_it_is() -> None:
+    phase = random_phase(Random(3))
+    never = unordered([(0, 0)])
+    assert schedule_phase(BROAD, phase, never) is schedule_phase(BROAD, phase)
 
 
 def test_equal_phases_have_equal_schedules() -> None:

@@ -167,6 +167,19 @@ def test_long_phases_are_placed_in_slots_of_several_cycles() -> None:
     assert start.tolist() == [0, -(-1_000_007 // 2) * 2]
 
 
+def test_a_bundle_that_reaches_its_sender_is_taken_apart() -> None:
+    """Three messages of 4 words to their own sender: each leaves before it arrives at
+    a latency of 5, all three in one would not."""
+    source = np.zeros(3, np.int64)
+    messages = unicasts(1, source, source, np.full(3, 4))
+    every = np.ones(3, np.bool_)
+    latency = np.full(1, 5)
+    found = serialised(messages, latency, [Rule(every, every)], np.arange(3))
+    sends = {int(start) + i for start in found.start for i in range(4)}
+    assert found.messages.count == 3
+    assert not sends & {cycle + 5 for cycle in sends}
+
+
 def test_messages_of_one_set_go_out_in_one() -> None:
     """Ten messages of one tile to another are one bundle: no gap between them."""
     source, target = np.repeat([0, 1], 10), np.repeat([1, 2], 10)

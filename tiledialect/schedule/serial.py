@@ -119,24 +119,33 @@ def levels(
     messages: Messages, latency: Index, rules: Sequence[Rule]
 ) -> Iterator[Level]:
     """What may be sent in one go, the coarsest first."""
-    shortest = piece_words(messages, latency, rules)
-    alone = hears_itself(messages, latency, rules)
-    if not alone:
+    least = least_latency(messages, latency, rules)
+    if hears_itself(messages, latency, rules):
+        yield cut(messages, least)
+    else:
         whole = bundled(tagged(messages, rules))
-        if not whole.whole:
+        of_bundles = rules_of_items(whole, rules)
+        if not whole.whole and not hears_itself(whole.items, latency, of_bundles):
             yield whole
         yield single(messages)
-    pieces = int((-(-messages.words // shortest)).sum())
-    if alone or messages.count < pieces <= MOST_PIECES:
-        yield cut(messages, shortest)
+    half = max(least // 2, 1)
+    pieces = int((-(-messages.words // half)).sum())
+    if messages.count < pieces <= MOST_PIECES:
+        yield cut(messages, half)
 
 
-def piece_words(messages: Messages, latency: Index, rules: Sequence[Rule]) -> int:
-    """Half the least latency of a tile that a rule binds, at least one word."""
+def least_latency(messages: Messages, latency: Index, rules: Sequence[Rule]) -> int:
+    """Of the tiles that a rule binds, but at least one cycle."""
     bound = np.zeros(messages.tiles, np.bool_)
     for rule in rules:
         bound |= meeting(messages, rule).tiles
-    return max(int(latency[bound].min(initial=np.iinfo(np.int64).max)) // 2, 1)
+    return max(int(latency[bound].min(initial=np.iinfo(np.int64).max)), 1)
+
+
+def rules_of_items(level: Level, rules: Sequence[Rule]) -> list[Rule]:
+    """The rules on items, each made of messages of one kind."""
+    first = level.origin[level.first_part[:-1]]
+    return [Rule(rule.reads[first], rule.writes[first]) for rule in rules]
 
 
 def hears_itself(messages: Messages, latency: Index, rules: Sequence[Rule]) -> bool:
@@ -179,8 +188,7 @@ class Fit:
 
     def __init__(self, level: Level, latency: Index, rules: Sequence[Rule]) -> None:
         self.items, self.level, self.latency = level.items, level, latency
-        first = level.origin[level.first_part[:-1]]
-        kinds = [Rule(rule.reads[first], rule.writes[first]) for rule in rules]
+        kinds = rules_of_items(level, rules)
         self.checked, self.marked = ports(self.items, latency, kinds)
         self.rows = 2 * self.items.tiles * (1 + len(kinds))
 
