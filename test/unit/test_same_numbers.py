@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ladder import checked, package_bytes, parse, run_passes
 from numpy.typing import NDArray
+from random_programs import random_program
 from xdsl.dialects.builtin import ModuleOp
 
 from tiledialect.checkers.check_memory import CheckMemoryPass
@@ -36,6 +37,8 @@ from tiledialect.schedule.table import Index, Messages
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = ("tiny_mlp", "residual_mlp")
+RANDOM = ("5", "15", "23")
+"""Seeds of random programs with phases of many kinds."""
 LOWERED = 4  # passes up to lower-plan
 
 Scheduler = Callable[..., Schedule]
@@ -48,7 +51,10 @@ def lowered(name: str) -> ModuleOp:
 
 @cache
 def _lowered(name: str) -> ModuleOp:
-    text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
+    if name in RANDOM:
+        text = random_program(int(name), '"mini16"')
+    else:
+        text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
     module = run_passes(parse(text), "max", last=LOWERED)
     del module.attributes[CERTIFICATE]
     return module
@@ -105,7 +111,7 @@ def forget() -> None:
     phase_schedule.schedule_phase.cache_clear()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *RANDOM])
 def test_every_schedule_gives_the_same_bytes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,26 +146,26 @@ def shuffled(seed: int) -> Callable[..., Placement]:
     return placed
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *RANDOM])
 def test_every_placement_gives_the_same_bytes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     least = run_passes(lowered(name), first=LOWERED)
     wanted = outputs(least)
     places: set[tuple[int | None, ...]] = set()
-    for seed in range(6):
+    for seed in range(4 if name in RANDOM else 6):
         monkeypatch.setattr(place_memory, "place", shuffled(seed))
         module = run_passes(lowered(name), first=LOWERED)
         buffers = the_program(module, ProgramOp).buffers
         places.add(tuple(buffer.place for buffer in buffers))
         assert outputs(module) == wanted
-    assert len(places) > 3
+    assert len(places) > 2
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_buffer_moved_by_its_alignment_is_refused_or_harmless(name: str) -> None:
-    """Up to 4 alignments up or down, for each buffer; what is not refused computes the
-    same, with as many bytes on the fullest tile."""
+    """Up to 4 alignments up or down, for each buffer; what is not refused, with as many
+    bytes on the fullest tile, computes the same."""
     module = run_passes(lowered(name), first=LOWERED)
     program, wanted = the_program(module, ProgramOp), outputs(module)
     refused, harmless = 0, 0
@@ -174,7 +180,7 @@ def test_a_buffer_moved_by_its_alignment_is_refused_or_harmless(name: str) -> No
                 refused += 1
             else:
                 harmless += 1
-                assert harmless > 4 or outputs(module) == wanted
+                assert abs(steps) > 1 or outputs(module) == wanted
         buffer.address = integer(place)
     assert refused > 30
     assert refused > 2 * harmless
