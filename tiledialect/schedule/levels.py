@@ -106,6 +106,26 @@ def cut(messages: Messages, longest: int) -> Level:
     return Level(items, origin, offset, words, none, np.arange(origin.size + 1))
 
 
+def pieces(level: Level, sent: Messages, item: Index, offset: Index) -> Level:
+    """Words [offset, offset + words) of a level's items as items of their own."""
+    span = int(level.items.words.max()) + 1
+    parts = np.diff(level.first_part)
+    place = np.repeat(np.arange(parts.size), parts) * span + level.shift
+    begin = item * span + offset
+    first = np.searchsorted(place, begin, side="right") - 1
+    last = np.searchsorted(place, begin + sent.words)
+    size = last - first
+    start = np.append(0, np.cumsum(size))
+    piece = np.repeat(np.arange(size.size), size)
+    part = np.arange(piece.size) + (first - start[:-1])[piece]
+    ahead = np.maximum(offset[piece] - level.shift[part], 0)
+    shift = np.maximum(level.shift[part] - offset[piece], 0)
+    words = np.minimum(level.words[part] - ahead, sent.words[piece] - shift)
+    return Level(
+        sent, level.origin[part], level.offset[part] + ahead, words, shift, start
+    )
+
+
 def expand(level: Level, sends: Sends) -> tuple[Messages, Index, Index, Index]:
     """The messages that the sends carry; their origin, offset in it, and start."""
     if level.plain and sends.messages is level.items:

@@ -19,6 +19,7 @@ from tiledialect.schedule.levels import (
     cut,
     expand,
     in_order,
+    pieces,
     single,
 )
 from tiledialect.schedule.table import Index, Messages
@@ -37,6 +38,15 @@ HOPELESS = 1.5
 
 TARGETS = (1.02, 1.05, 1.1, 1.2, 1.4, 1.7)
 """Ratios aimed at, one after the other, by sending multicasts in turns."""
+
+ON_AIR = (1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.1, 1.12, 1.15, 1.2, 1.3)
+"""Ratios aimed at, one after the other, by sending multicasts again and again."""
+
+MOST_ON_AIR = 1 << 20
+"""Slots of the ports of all items, above which that takes too long."""
+
+LOOKS_ON_AIR = 128
+"""How often it looks at them for one target."""
 
 PIECES = 32
 """A message that is cut is cut to at most one in so many words of the bound."""
@@ -110,6 +120,7 @@ class Search:
         if not level.whole and not self.within(enough):
             start = self.refine(level, start, single(self.messages))
         if self.split and not self.messages.unicast:
+            self.on_air(level)
             self.in_turns(level)
         longest = max(self.bound.cycles // PIECES, SHORTEST_PIECE)
         fits = self.messages.words.max() <= longest
@@ -225,6 +236,26 @@ class Search:
             sends = send_in_turns(items, order, self.latency, aim)
             if sends is not None:
                 self.offer(level, sends, "turns to subsets")
+
+    def on_air(self, level: Level) -> None:
+        """Offer carousels of few long multicasts, the shortest that go."""
+        pairs = int(level.items.fan_out.sum()) + level.items.count
+        slots = pairs * self.bound.cycles // int(np.gcd.reduce(level.items.words))
+        if self.within(PASSABLE) or slots > MOST_ON_AIR:
+            return
+        from tiledialect.schedule.carousel import Carousels
+
+        carousels = Carousels(level.items, self.latency, self.load)
+        for target in ON_AIR:
+            self.steps -= LOOKS_ON_AIR * slots
+            if self.within(target) or self.steps < 0:
+                return
+            airing = carousels.within(int(target * self.bound.cycles))
+            if airing is not None:
+                sent = airing.messages
+                finer = pieces(level, sent, airing.item, airing.offset)
+                self.offer_whole(finer, airing.start, "carousels")
+                return
 
 
 def even(messages: Messages) -> bool:
