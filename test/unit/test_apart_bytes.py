@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from bench.placement import foretold_bytes
-from tiledialect.search.apart import two_sides
+from tiledialect.search.apart import live_apart, two_sides
 from tiledialect.search.solve import Plan, kept_plans
 
 
@@ -28,6 +28,11 @@ def test_no_side_is_longer_than_its_longest_buffer() -> None:
     assert two_sides([(31104, 12960), (38880, 10368)]) == 38880 + 12960
     assert two_sides([(10, 80), (40, 10)]) == 90
     assert two_sides([]) == 0
+
+
+def test_other_values_count_where_the_longest_pair_lies() -> None:
+    assert live_apart([([(10, 80)], 5), ([(40, 10), (1, 2)], 300)]) == 90 + 5
+    assert live_apart([([], 7)]) == 0
 
 
 def plan(tensor_bytes: int, apart_bytes: int) -> Plan:

@@ -8,7 +8,7 @@ buffer of each. So placement may need more bytes than are ever live.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,14 @@ def group_pairs(group: Group, cost: GroupCost, row: int) -> list[Pair]:
     if cost.has_stages:
         found.append((last, _at(cost.rest_bytes, row)))
     return found
+
+
+def live_apart(groups: Sequence[tuple[list[Pair], int]]) -> int:
+    """Bytes that the pairs of all groups take, and what lies beside the longest pair:
+    each group has its pairs and bytes of other values."""
+    every = [pair for pairs, _ in groups for pair in pairs]
+    beside = [(sum(pair), others) for pairs, others in groups for pair in pairs]
+    return two_sides(every) + max(beside, default=(0, 0))[1]
 
 
 def two_sides(pairs: Iterable[Pair]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.candidates import Variant
-from tiledialect.search.apart import Pair, group_pairs, two_sides
+from tiledialect.search.apart import Pair, group_pairs, live_apart
 from tiledialect.search.bounds import (
     ENDLESS,
     Limits,
@@ -265,7 +265,7 @@ def plan_of(
     last = layers[-1]
     choices: list[tuple[Variant, tuple[int, ...]]] = []
     at, fullest = label, 0
-    pairs: list[Pair] = []
+    pairs: list[tuple[list[Pair], int]] = []
     for position in range(problem.count - 1, -1, -1):
         labels, pool = layers[position + 1], pools[position]
         if labels.transient[at] == last.transient[label]:
@@ -273,13 +273,13 @@ def plan_of(
         candidate = int(labels.candidate[at])
         stage, row = problem.stages[position], int(pool.row[candidate])
         variant = stage.variants[int(pool.variant[candidate])]
-        pairs += group_pairs(stage.group, variant.cost, row)
+        mine = group_pairs(stage.group, variant.cost, row)
+        pairs.append((mine, stage.others))
         parts = variant.table.parts[row]
         choices.append((variant.table.variant, tuple(int(p) for p in parts)))
         at = int(labels.before[at])
     lasting = last.resident[label : label + 1] + problem.interface_bytes
     tensor = footprint(lasting + last.transient[label])
-    others = max((stage.others for stage in problem.stages), default=0)
     support = problem.support_bytes(last.rows[label : label + 1])
     return Plan(
         tuple(reversed(choices)),
@@ -288,5 +288,5 @@ def plan_of(
         int(support[0]),
         fullest,
         problem.chunks,
-        int(lasting[0]) + others + two_sides(pairs),
+        int(lasting[0]) + live_apart(pairs),
     )
