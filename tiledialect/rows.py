@@ -8,7 +8,11 @@ in bits 31..29. Equal programs of a phase are stored once.
     RECEIVE  bits 28..18 source tile, 17..10 idle cycles, 9..0 words - 1 (1..1024)
     POINT    bits 18..0 address / 4 of the next word received
     PAUSE    bits 28..0 more idle cycles before the next receive
+    SEND_PAIR     as SEND, of items of 8 bytes (1..64)
+    RECEIVE_PAIR  as RECEIVE, of items of 8 bytes (1..1024)
 
+An item of 8 bytes is two words, sent in one cycle by a tile that borrows the send lane
+of its partner (tile ^ 1).
 A send program starts at cycle 0. A receive program starts at its tile's
 `receive_start` and counts arrivals; idle cycles count from the end of the last receive.
 Words received without a POINT lie behind the last one. Addresses are bytes.
@@ -29,7 +33,7 @@ from tiledialect.sorting import order_of
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]
 
-SEND, WAIT, RECEIVE, POINT, PAUSE = 1, 2, 3, 4, 5
+SEND, WAIT, RECEIVE, POINT, PAUSE, SEND_PAIR, RECEIVE_PAIR = 1, 2, 3, 4, 5, 6, 7
 OPCODE_SHIFT = 29
 SEND_WORDS = 64
 RECEIVE_WORDS = 1024

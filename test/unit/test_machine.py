@@ -248,6 +248,10 @@ BAD_FILES = {
     'base = "mini4"\n[memory]\nsupport_bytes = 99999': "more than the 16256 bytes",
     'base = "mini4"\n[exchange]\nword_bytes = 8': "word_bytes must be 4",
     'base = "mini4"\n[exchange]\nrow_tiles = 0': "row_tiles must be more than 0, is 0",
+    'base = "mini4"\n[exchange]\npair_tiles = 4': "pair_tiles must be 1 or 2, is 4",
+    'base = "mini4"\n[exchange]\npair_tiles = 0': "pair_tiles must be 1 or 2, is 0",
+    'base = "mini4"\n[exchange]\npair_tiles = 2\nrow_tiles = 3': "even where pair_ti",
+    'base = "mini4"\n[exchange]\npair_least_items = 0': "least_items must be more than",
     'base = "mini4"\nmatrix = 3': "machine.matrix must be a list",
     "base = 3": "'base' must name a machine",
     "this is no toml": "machine file",
@@ -288,3 +292,11 @@ def test_every_row_of_a_table_must_divide(table: str) -> None:
 def test_a_clock_that_stands_is_refused() -> None:
     with pytest.raises(MachineError, match="clock_ghz must be more than 0, is 0"):
         Machine.from_fields({"base": "mini16", "clock_ghz": 0.0})
+
+
+def test_a_partner_is_the_other_tile_of_a_pair() -> None:
+    pairs = {"pair_tiles": 2}
+    odd = Machine.from_fields({"base": "mini16", "tiles": 7, "exchange": pairs})
+    assert [odd.partner(tile) for tile in range(7)] == [1, 0, 3, 2, 5, 4, None]
+    assert Machine.load("mini16").partner(0) is None
+    assert Machine.load("ipu-c600").partner(1471) == 1470
