@@ -277,6 +277,12 @@ def splittable_reduction(group: Group) -> int:
     return max(reduced, key=lambda i: group.dims[i].extent, default=-1)
 
 
+def tile_order(group: Group) -> tuple[int, ...]:
+    """The dimensions of a group from the slowest to the fastest along tile numbers."""
+    dims = range(len(group.dims))
+    return tuple(sorted(dims, key=lambda dim: not group.dims[dim].reduced))
+
+
 def _outer(rows: Ints, more: Ints) -> Ints:
     import numpy as np
 
