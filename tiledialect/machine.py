@@ -405,3 +405,10 @@ def _check_exchange(exchange: Exchange) -> None:
             "machine.exchange.row_tiles must be even where pair_tiles is 2, is"
             f" {exchange.row_tiles}"
         )
+    if exchange.pair_tiles == 2 and (
+        exchange.max_message_words < 4 * exchange.pair_least_items
+    ):
+        raise MachineError(
+            "machine.exchange.max_message_words must be at least 4 *"
+            f" {exchange.pair_least_items} (pair_least_items) where pair_tiles is 2"
+        )

@@ -118,8 +118,10 @@ SEES: dict[str, set[str]] = {
     },
     "plan_steps": {"machine", "dialects", *PLANNING, *DATA, *PLAIN},
     "lowering": {"machine", "dialects", *DATA, *PLAIN},
+    "phase_messages": {"machine", "schedule", *DATA, *PLAIN},
     "passes": {
         "lowering",
+        "phase_messages",
         "plan_steps",
         "plan_terms",
         "constraints",

@@ -251,6 +251,7 @@ BAD_FILES = {
     'base = "mini4"\n[exchange]\npair_tiles = 4': "pair_tiles must be 1 or 2, is 4",
     'base = "mini4"\n[exchange]\npair_tiles = 0': "pair_tiles must be 1 or 2, is 0",
     'base = "mini4"\n[exchange]\npair_tiles = 2\nrow_tiles = 3': "even where pair_ti",
+    'base = "mini4"\n[exchange]\npair_tiles = 2\nmax_message_words = 255': "4 * 64",
     'base = "mini4"\n[exchange]\npair_least_items = 0': "least_items must be more than",
     'base = "mini4"\nmatrix = 3': "machine.matrix must be a list",
     "base = 3": "'base' must name a machine",

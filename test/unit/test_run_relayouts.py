@@ -18,7 +18,8 @@ from tiledialect.backend.call_runs import copy_runs
 from tiledialect.formats import FORMATS
 from tiledialect.layout import Layout
 from tiledialect.machine import Machine
-from tiledialect.passes.schedule_exchange import Move, Phase, schedule_phase
+from tiledialect.passes.schedule_exchange import schedule_phase
+from tiledialect.phase_messages import Move, Phase
 from tiledialect.relayout import element_places, relayout, replica_offsets
 from tiledialect.rows import relocate, window_bases
 from tiledialect.runtime.package import (

@@ -61,7 +61,11 @@ def outputs(module: ModuleOp) -> dict[str, bytes]:
 
 
 def one_after_another(
-    messages: Messages, latency: Index, *, control: Index | None = None
+    messages: Messages,
+    latency: Index,
+    *,
+    control: Index | None = None,
+    least_doubled: int = 1,
 ) -> Schedule:
     """The poorest schedule: never two messages at once, in a shuffled order."""
     order = np.random.default_rng(messages.count).permutation(messages.count)
@@ -74,7 +78,11 @@ def one_after_another(
 
 
 def in_halves(
-    messages: Messages, latency: Index, *, control: Index | None = None
+    messages: Messages,
+    latency: Index,
+    *,
+    control: Index | None = None,
+    least_doubled: int = 1,
 ) -> Schedule:
     """Every eighth message in two, where it has two words, none sent together with
     another."""

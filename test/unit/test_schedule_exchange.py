@@ -16,13 +16,17 @@ from tiledialect.dialects.module_attributes import the_program
 from tiledialect.layout import Cut, Factor, Group, Layout
 from tiledialect.machine import Machine
 from tiledialect.passes.schedule_exchange import (
-    Move,
-    Phase,
     Scheduled,
     ScheduleExchangePass,
-    least_controls,
-    message_table,
     schedule_phase,
+)
+from tiledialect.phase_messages import (
+    MessageTable,
+    Move,
+    Phase,
+    least_controls,
+    shortened,
+    transfer_table,
 )
 from tiledialect.pipeline import make_context
 from tiledialect.rows import control_words, window_bases
@@ -37,6 +41,11 @@ def machine(**exchange: int) -> Machine:
 
 
 BROAD = machine()
+
+
+def message_table(on: Machine, phase: Phase) -> MessageTable:
+    """The messages of a phase, none longer than the machine allows."""
+    return shortened(transfer_table(on, phase), on.exchange.max_message_words)
 
 
 def random_phase(random: Random) -> Phase:

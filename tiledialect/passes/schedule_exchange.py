@@ -7,8 +7,9 @@ Holds   the rows deliver every word of the moves' transfers once and nothing els
 Fails   when a tile would read and write one buffer in the same cycle.
 
 Method: the transfers of all moves are one table of messages over the phase's window of
-addresses; the scheduler gives each its cycle, and the rows say so. Phases that are
-equal in all this share one schedule.
+addresses; the scheduler gives each its cycle, and the rows say so. Where messages may
+go in 64-bit items, that is tried too and kept if the phase gets shorter. Phases that
+are equal in all this share one schedule.
 """
 
 from __future__ import annotations
@@ -33,11 +34,19 @@ from tiledialect.dialects.module_attributes import (
     the_program,
 )
 from tiledialect.dialects.syntax import carried_location
-from tiledialect.layout import Layout
 from tiledialect.machine import Machine
-from tiledialect.relayout import Transfers, relayout, stack_partials
+from tiledialect.phase_messages import (
+    MessageTable,
+    Move,
+    NoStaging,
+    Phase,
+    least_controls,
+    may_double,
+    parts_table,
+    shortened,
+    transfer_table,
+)
 from tiledialect.rows import (
-    RECEIVE_WORDS,
     Ints,
     Receives,
     Rows,
@@ -47,39 +56,16 @@ from tiledialect.rows import (
     spread,
     window_bases,
 )
-from tiledialect.schedule.bounds import arrival
+from tiledialect.schedule.bounds import Bound, arrival, bound_of, loads
+from tiledialect.schedule.pairs import Parts, cut_by_receivers
 from tiledialect.schedule.receivers import heard_in_order, leaders
+from tiledialect.schedule.search import GOOD
 from tiledialect.schedule.solve import schedule
-from tiledialect.schedule.table import Messages, blocks, endpoints, intern_sets
+from tiledialect.schedule.table import Messages, blocks, endpoints
 from tiledialect.sorting import order_of
 
 KEPT_SCHEDULES = 128
 """Phases whose schedule is kept for phases equal to them, also of other programs."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """From one buffer of the window to another, by their numbers; staging may be -1."""
-
-    source: int
-    destination: int
-    staging: int
-    source_layout: Layout
-    destination_layout: Layout
-    stack: bool
-
-    def transfers(self) -> Transfers:
-        if self.stack:
-            return stack_partials(self.source_layout, self.destination_layout)[0]
-        return relayout(self.source_layout, self.destination_layout)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """All that the schedule of a phase depends on: its moves, its buffers' bytes."""
-
-    moves: tuple[Move, ...]
-    buffer_bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -90,120 +76,6 @@ class Scheduled:
     numbers: dict[str, int]
     rows: Rows
     together: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class MessageTable:
-    """The messages of a phase with the window addresses that they go from and to."""
-
-    messages: Messages
-    read: Ints
-    written: Ints
-
-
-class NoStaging(Exception):
-    """A move needs staging and has none; `position` is its place in the phase."""
-
-    def __init__(self, position: int, bytes: int) -> None:
-        super().__init__(f"the move needs {bytes} bytes of staging and names no buffer")
-        self.position = position
-
-
-def message_table(machine: Machine, phase: Phase) -> MessageTable:
-    """The transfers of all moves in one table, none longer than a message may be."""
-    bases = window_bases(phase.buffer_bytes)
-    parts: list[Transfers] = []
-    read: list[Ints] = []
-    written: list[Ints] = []
-    for position, move in enumerate(phase.moves):
-        part = move.transfers()
-        if move.staging < 0 and part.to_staging.any():
-            raise NoStaging(position, part.staging_bytes)
-        into = bases[np.where(part.to_staging, move.staging, move.destination)]
-        parts.append(part)
-        read.append(bases[move.source] + part.source_offset)
-        written.append(into + part.offset)
-    messages = joined(machine.tiles, parts)
-    last = int(max(messages.source.max(initial=0), messages.set_tiles.max(initial=0)))
-    if last >= machine.tiles:
-        raise ValueError(f"{machine.name} has no tile {last}")
-    return shortened(
-        MessageTable(messages, flat(read), flat(written)),
-        machine.exchange.max_message_words,
-    )
-
-
-def flat(parts: list[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *parts])
-
-
-def joined(tiles: int, parts: list[Transfers]) -> Messages:
-    """The messages of several tables, over sets that are all different."""
-    sizes = flat([np.diff(part.set_start) for part in parts])
-    start = np.append(0, np.cumsum(sizes))
-    number, set_start, set_tiles = intern_sets(
-        start, flat([part.set_tiles for part in parts])
-    )
-    sets = np.cumsum([0, *(part.set_start.size - 1 for part in parts)])
-    destinations = flat([part.destinations + sets[i] for i, part in enumerate(parts)])
-    return Messages(
-        tiles,
-        flat([part.source for part in parts]),
-        flat([part.words for part in parts]),
-        number[destinations],
-        set_start,
-        set_tiles,
-    )
-
-
-def shortened(table: MessageTable, most: int) -> MessageTable:
-    """Messages of more than `most` words cut into several."""
-    words = table.messages.words
-    if not np.any(words > most):
-        return table
-    count = -(-words // most)
-    of = np.repeat(np.arange(words.size), count)
-    before = (np.arange(of.size) - np.repeat(np.cumsum(count) - count, count)) * most
-    chosen = table.messages.select(of)
-    messages = Messages(
-        chosen.tiles,
-        chosen.source,
-        np.minimum(words[of] - before, most),
-        chosen.destinations,
-        chosen.set_start,
-        chosen.set_tiles,
-    )
-    return MessageTable(
-        messages, table.read[of] + 4 * before, table.written[of] + 4 * before
-    )
-
-
-def least_controls(machine: Machine, table: MessageTable) -> Ints:
-    """(tiles,) control words that no schedule of these messages can save.
-
-    A receiver selects a source for each stretch of addresses that one source fills
-    (again and again where it is long), and points at each stretch that is filled at
-    all.
-    """
-    x, messages, tiles = machine.exchange, table.messages, machine.tiles
-    sends = -(-messages.words // x.send_chunk_words)
-    first = leaders(messages)
-    # in the order of their addresses, on each tile
-    message, tile = heard_in_order(messages, table.written, first == np.arange(tiles))
-    source, begin = messages.source[message], table.written[message]
-    end = begin + 4 * messages.words[message]
-    follows = np.zeros(tile.size, np.bool_)
-    follows[1:] = (tile[1:] == tile[:-1]) & (begin[1:] == end[:-1])
-    same = follows.copy()
-    same[1:] &= source[1:] == source[:-1]
-    heard = np.bincount(tile[~follows], minlength=tiles + 1) * x.pointer_controls
-    starts = np.flatnonzero(~same)
-    if starts.size:
-        words = np.add.reduceat(messages.words[message], starts)
-        receives = -(-words // RECEIVE_WORDS) * x.source_controls
-        heard = heard + np.bincount(tile[starts], receives, tiles + 1)
-    total = np.bincount(messages.source, sends * x.send_controls, tiles) + heard[first]
-    return np.where(total > 0, total + x.phase_controls, 0).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -221,14 +93,16 @@ class Sent:
         first = leaders(messages)
         by = first == np.arange(messages.tiles)
         message, tile = heard_in_order(messages, self.start, by)
+        double = messages.double
         receives = Receives(
             tile,
             self.start[message] + latency[tile],
             messages.source[message],
             self.written[message],
             messages.words[message],
+            None if double is None else double[message],
         )
-        sends = Sends(messages.source, self.start, self.read, messages.words)
+        sends = Sends(messages.source, self.start, self.read, messages.words, double)
         rows = encode(sends, receives, machine.exchange.send_chunk_words)
         return spread(rows, first, latency - latency[first])
 
@@ -238,7 +112,8 @@ class Sent:
         span = 1 << 40
         key = messages.source * span + self.start
         order = order_of(messages.source, self.start)
-        begin, end = key[order], (key + messages.words)[order]
+        slots = messages.slots
+        begin, end = key[order], (key + slots)[order]
         read = np.searchsorted(bases, self.read[order], side="right") - 1
         written = np.searchsorted(bases, self.written, side="right") - 1
         buffers = np.unique(read)
@@ -252,7 +127,7 @@ class Sent:
             message += part.start
             arrives = tile * span + self.start[message] + latency[tile]
             first = np.searchsorted(end, arrives, side="right")
-            last = np.searchsorted(begin, arrives + messages.words[message])
+            last = np.searchsorted(begin, arrives + slots[message])
             last = np.maximum(first, last)
             for one, count in zip(buffers.tolist(), before, strict=True):
                 meets = count[last] > count[first]
@@ -262,13 +137,21 @@ class Sent:
         return sorted(pairs)
 
 
-@lru_cache(maxsize=KEPT_SCHEDULES)
-def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
-    """The schedule of a phase. Raises NoStaging, and ValueError as relayout does."""
-    table = message_table(machine, phase)
-    latency = np.array([machine.latency(tile) for tile in range(machine.tiles)])
+@dataclass(frozen=True)
+class Timed:
+    """Messages as they are sent and their rows; cycles and control words of both."""
+
+    sent: Sent
+    rows: Rows
+    length: int
+    controls: int
+
+
+def timed(machine: Machine, table: MessageTable, latency: Ints) -> tuple[Timed, Bound]:
+    """The schedule of a table, and its bound."""
     control = least_controls(machine, table)
-    found = schedule(table.messages, latency, control=control)
+    least = machine.exchange.pair_least_items
+    found = schedule(table.messages, latency, control=control, least_doubled=least)
     sent = Sent(
         found.messages,
         found.start,
@@ -277,16 +160,54 @@ def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
     )
     rows = sent.rows(machine, latency)
     controls = int(control_words(rows, machine.exchange).max(initial=0))
+    length = max(arrival(found.messages, latency, found.start), controls)
+    return Timed(sent, rows, length, controls), found.bound
+
+
+def bound_in_pairs(
+    machine: Machine, asked: MessageTable, parts: Parts, latency: Ints
+) -> Bound:
+    """The bound of a phase some of whose messages may be doubled."""
+    control = least_controls(machine, parts_table(asked, parts), parts.asked)
+    return bound_of(parts.loads(latency), control)
+
+
+def doubled(
+    machine: Machine, asked: MessageTable, parts: Parts, latency: Ints, best: Timed
+) -> Timed:
+    """The schedule of messages cut in parts, or `best` where that is no longer."""
+    if bound_of(loads(parts.messages, latency), None).cycles >= best.length:
+        return best
+    longest = machine.exchange.max_message_words
+    table = shortened(parts_table(asked, parts), longest)
+    found, _ = timed(machine, table, latency)
+    return found if found.length < best.length else best
+
+
+@lru_cache(maxsize=KEPT_SCHEDULES)
+def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
+    """The schedule of a phase. Raises NoStaging, and ValueError as relayout does."""
+    asked = transfer_table(machine, phase)
+    latency = np.array([machine.latency(tile) for tile in range(machine.tiles)])
+    table = shortened(asked, machine.exchange.max_message_words)
+    best, bound = timed(machine, table, latency)
+    may = may_double(machine, phase, asked)
+    parts = cut_by_receivers(asked.messages, may)
+    if parts is not None:
+        bound = bound_in_pairs(machine, asked, parts, latency)
+    while parts is not None and best.length > bound.cycles * GOOD:
+        best = doubled(machine, asked, parts, latency, best)
+        parts = parts.uncut()
     numbers = {
-        "length": max(arrival(found.messages, latency, found.start), controls),
-        "bound_receive": found.bound.receive,
-        "bound_send": found.bound.send,
-        "bound_control": found.bound.control,
-        "messages": found.messages.count,
-        "row_bytes": controls * machine.exchange.control_word_bytes,
+        "length": best.length,
+        "bound_receive": bound.receive,
+        "bound_send": bound.send,
+        "bound_control": bound.control,
+        "messages": best.sent.messages.count,
+        "row_bytes": best.controls * machine.exchange.control_word_bytes,
     }
-    together = sent.together(latency, window_bases(phase.buffer_bytes))
-    return Scheduled(numbers, rows, tuple(together))
+    together = best.sent.together(latency, window_bases(phase.buffer_bytes))
+    return Scheduled(numbers, best.rows, tuple(together))
 
 
 def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:
@@ -304,8 +225,10 @@ def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:
         )
         for move in op.moves
     )
-    sizes = tuple(buffer_of(value).size for value in values)
-    return Phase(moves, sizes), values
+    buffers = [buffer_of(value) for value in values]
+    sizes = tuple(buffer.size for buffer in buffers)
+    aligned = tuple(buffer.align.value.data % 8 == 0 for buffer in buffers)
+    return Phase(moves, sizes, aligned), values
 
 
 def write_schedule(machine: Machine, op: PhaseOp) -> list[tuple[SSAValue, SSAValue]]:

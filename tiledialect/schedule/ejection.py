@@ -148,14 +148,15 @@ def repair(
     it is at most `good` or the halves are small.
     """
     share = moves // ATTEMPTS
-    end = start + messages.words + farthest
-    quantum = int(np.gcd.reduce(messages.words))
+    cycles = messages.slots
+    end = start + cycles + farthest
+    quantum = int(np.gcd.reduce(cycles))
     horizon = int(end.max()) // quantum + 1
     if 2 * messages.tiles * horizon > LARGEST_TABLE:
         return start, moves
     table = np.empty((2 * messages.tiles, horizon), np.int32)
     ports = port_rows(messages)
-    slots = messages.words // quantum
+    slots = cycles // quantum
     low = bound
     while moves > 0 and end.max() > max(good, low + bound // SMALLEST_STEP):
         target = max(good, (low + int(end.max())) // 2)
@@ -167,7 +168,7 @@ def repair(
             messages.count,
             placed,
             slots,
-            (target - farthest - messages.words) // quantum,
+            (target - farthest - cycles) // quantum,
             slots.copy(),
             *ports,
             min(share, moves),
@@ -177,5 +178,5 @@ def repair(
             low = target
         else:
             start = placed * quantum
-            end = start + messages.words + farthest
+            end = start + cycles + farthest
     return start, moves

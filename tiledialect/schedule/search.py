@@ -58,6 +58,8 @@ class Search:
     steps: int
     """Words of bitmaps that splitting may still look at."""
     split: bool
+    least_doubled: int = 1
+    """Cycles that a piece of a doubled message takes at least."""
     best: tuple[Level, Sends] | None = None
     length: int = 0
     method: str = "empty"
@@ -112,16 +114,17 @@ class Search:
         if self.split and not self.messages.unicast:
             self.in_turns(level)
         longest = max(self.bound.cycles // PIECES, SHORTEST_PIECE)
-        fits = self.messages.words.max() <= longest
+        fits = self.messages.slots.max() <= longest
         if self.split and not fits and not self.within(PASSABLE):
-            self.refine(single(self.messages), start, cut(self.messages, longest))
+            pieces = cut(self.messages, longest, self.least_doubled)
+            self.refine(single(self.messages), start, pieces)
 
     def closed_forms(self) -> None:
         """Offer what holds for a phase of a known family."""
         messages = self.messages
         level = single(messages)
         if messages.count == 0:
-            self.offer_whole(level, messages.words, "empty")
+            self.offer_whole(level, messages.slots, "empty")
             return
         forms = [("rotation", rotation)] if messages.unicast else []
         for method, form in [*forms, ("turns", turns)]:
@@ -135,7 +138,7 @@ class Search:
         """Offer first fits of a level's items, up to one that is good enough."""
         from tiledialect.schedule.first_fit import FirstFit
 
-        best, least = level.items.words, -1
+        best, least = level.items.slots, -1
         longest = int(max(self.load.sent.max(), self.load.received.max()))
         fitter = FirstFit(level.items, longest)
         for method, order in self.orders(level.items):
@@ -155,17 +158,18 @@ class Search:
         pressure = np.maximum(
             self.load.send_bound[items.source], farthest[items.destinations]
         )
+        slots = items.slots
         if items.unicast:
-            yield "pressure", np.lexsort((-items.words, -pressure))
+            yield "pressure", np.lexsort((-slots, -pressure))
             if not even(items):
-                yield "length", np.lexsort((-pressure, -items.words))
+                yield "length", np.lexsort((-pressure, -slots))
         else:
             fan_out = items.fan_out
-            yield "fan-out", np.lexsort((-items.words, -fan_out))
-            yield "length", np.lexsort((-fan_out, -items.words))
+            yield "fan-out", np.lexsort((-slots, -fan_out))
+            yield "length", np.lexsort((-fan_out, -slots))
             if self.closed_form_passes:
                 return
-            yield "pressure", np.lexsort((-items.words, -pressure))
+            yield "pressure", np.lexsort((-slots, -pressure))
             yield "position", np.arange(items.count)
 
     def improve(self, level: Level, start: Index) -> Index:
@@ -200,7 +204,10 @@ class Search:
         item = np.repeat(np.arange(level.items.count), np.diff(level.first_part))
         of_message = np.empty(self.messages.count, np.int64)
         of_message[level.origin] = start[item] + level.shift
-        inherited = of_message[finer.origin] + finer.offset
+        offset = finer.offset
+        if finer.items.double is not None:
+            offset = offset >> finer.items.double
+        inherited = of_message[finer.origin] + offset
         fitted = self.fit(finer, FAIR)
         lengths = [
             arrival(finer.items, self.latency, each) for each in (inherited, fitted)
@@ -208,8 +215,9 @@ class Search:
         return self.improve(finer, inherited if lengths[0] < lengths[1] else fitted)
 
     def in_turns(self, level: Level) -> None:
-        """Offer multicasts split to fit into a target, the least one that does."""
-        if self.within(PASSABLE):
+        """Offer multicasts split to fit into a target, the least one that does; none
+        where some are doubled, as their receivers stay whole pairs."""
+        if self.within(PASSABLE) or level.items.double is not None:
             return
         from tiledialect.schedule.multicast import send_in_turns
 
