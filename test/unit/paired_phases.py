@@ -20,7 +20,7 @@ from tiledialect.runtime.memory import Memory
 from tiledialect.runtime.package import Rows
 from tiledialect.runtime.rows_decoder import decode
 
-X_BYTES, Y_BYTES = 16384, 24576
+X_BYTES, Y_BYTES = 16384, 65536
 X, Y = 24576, 40960  # of the simulator, in other memory elements
 Transfer = tuple[int, int, int, list[int], int]
 """Source, read offset, words, tiles, written offset."""

@@ -32,6 +32,8 @@ from tiledialect.runtime.package import Rows
 from tiledialect.runtime.rows_decoder import RowsError, decode
 from tiledialect.runtime.timing import phase_length
 
+LONG = {"max_message_words": 2048}
+
 
 def accepted(case: Case) -> None:
     """Both readers take the phase, and the bytes are those of the transfers."""
@@ -383,6 +385,22 @@ def test_control_bound_counts_items() -> None:
     plain = whole(0, 2048, 4, 6, double=False)
     with pytest.raises(Disproof, match="transfers need 34 control words"):
         replace(plain, changes={"bound_control": 33}).accept()
+
+
+def test_control_bound_counts_items_of_receivers() -> None:
+    """513 items of each of 12 tiles: a RECEIVE_PAIR each where words would need two."""
+    sources = [t for t in range(14) if t not in (4, 5)]
+    asked = [(s, 0, 1026, [4, 5], 4104 * n) for n, s in enumerate(sources)]
+    parts = [
+        Part(s, 0, 1026, (4, 5), 4104 * n, True, 513 * n) for n, s in enumerate(sources)
+    ]
+    machine = Machine.from_fields(
+        {**PAIRED.fields, "exchange": {**PAIRED.fields["exchange"], **LONG}}
+    )
+    case = Case(asked, parts, machine, changes={"bound_control": 2 + 1 + 12})
+    case.accept()
+    with pytest.raises(Disproof, match="transfers need 15 control words"):
+        replace(case, changes={"bound_control": 14}).accept()
 
 
 def test_bounds_of_phases_that_are_not_doubled() -> None:
