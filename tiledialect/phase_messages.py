@@ -14,6 +14,7 @@ from tiledialect.layout import Layout
 from tiledialect.machine import Machine
 from tiledialect.relayout import Transfers, relayout, stack_partials
 from tiledialect.rows import RECEIVE_WORDS, Flags, Ints, window_bases
+from tiledialect.schedule.bounds import weighted_count
 from tiledialect.schedule.pairs import Parts
 from tiledialect.schedule.receivers import heard_in_order, leaders
 from tiledialect.schedule.table import Messages, intern_sets
@@ -158,6 +159,23 @@ def least_controls(
         heard = heard + np.bincount(tile[starts], receives, tiles + 1)
     total = np.bincount(sent.source, sends * x.send_controls, tiles) + heard[first]
     return np.where(total > 0, total + x.phase_controls, 0).astype(np.int64)
+
+
+def most_controls(machine: Machine, table: MessageTable) -> int:
+    """Control words of the fullest tile if each message came on its own, which is what
+    the planner counts with."""
+    x, messages = machine.exchange, table.messages
+    chunks = -(-messages.slots // x.send_chunk_words)
+    total = weighted_count(
+        messages.source, chunks * x.send_controls + x.gap_controls, machine.tiles
+    )
+    sets = messages.set_start.size - 1
+    of_set = np.bincount(messages.destinations, minlength=sets)
+    heard = np.repeat(of_set, np.diff(messages.set_start))
+    total += weighted_count(messages.set_tiles, heard, machine.tiles) * (
+        x.source_controls + x.pointer_controls
+    )
+    return int(total.max(initial=0)) + x.phase_controls
 
 
 def may_double(machine: Machine, phase: Phase, table: MessageTable) -> Flags:

@@ -61,11 +61,7 @@ def outputs(module: ModuleOp) -> dict[str, bytes]:
 
 
 def one_after_another(
-    messages: Messages,
-    latency: Index,
-    *,
-    control: Index | None = None,
-    least_doubled: int = 1,
+    messages: Messages, latency: Index, *, control: Index | None = None
 ) -> Schedule:
     """The poorest schedule: never two messages at once, in a shuffled order."""
     order = np.random.default_rng(messages.count).permutation(messages.count)
@@ -78,11 +74,7 @@ def one_after_another(
 
 
 def in_halves(
-    messages: Messages,
-    latency: Index,
-    *,
-    control: Index | None = None,
-    least_doubled: int = 1,
+    messages: Messages, latency: Index, *, control: Index | None = None
 ) -> Schedule:
     """Every eighth message in two, where it has two words, none sent together with
     another."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tiledialect.schedule.bounds import loads
-from tiledialect.schedule.families import turns
+from tiledialect.schedule.in_pairs import schedule_in_pairs
 from tiledialect.schedule.pairs import Parts, cut_by_receivers
 from tiledialect.schedule.solve import Schedule, schedule
 from tiledialect.schedule.table import Flags, Index, Messages, multicasts
@@ -179,61 +179,93 @@ def check_delivery(found: Schedule, asked: Messages) -> None:
     assert set(arrived.values()) <= {1}
 
 
-@pytest.mark.parametrize("split", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_schedules_take_no_port_twice(seed: int, split: bool) -> None:
-    messages, _, parts = random_parts(seed)
+def test_schedules_take_no_port_twice(seed: int) -> None:
+    _, _, parts = random_parts(seed)
     if parts is None:
         return
-    latency = latencies(messages.tiles)
-    for way in (parts, parts.uncut()):
+    latency = latencies(parts.messages.tiles)
+    for way in (parts, parts.in_ring(), parts.uncut()):
         if way is not None:
-            found = schedule(
-                way.messages, latency, split=split, least_doubled=LEAST_ITEMS
-            )
+            found = schedule_in_pairs(way.messages, latency)
+            assert found is not None
             check_delivery(found, way.messages)
             assert check_ports(found, latency) == found.length
             assert parts.loads(latency).receive_bound.max() <= found.length
             assert loads(way.messages, latency).send_bound.max() <= found.length
 
 
-def test_all_methods_meet_doubled_messages() -> None:
-    """So that the checks above are of each of them."""
-    methods: set[str] = set()
-    for seed in SEEDS:
-        _, _, parts = random_parts(seed)
-        if parts is not None:
-            found = schedule(parts.messages, latencies(parts.messages.tiles))
-            methods.add(found.method.split(" by ")[0])
-    assert methods >= {"turns", "first fit", "repair"}
+def gathers(random: Random) -> Messages:
+    """Groups of pairs whose tiles send all to all, but for some."""
+    tiles, size = 24, random.choice([4, 6, 8, 12, 24])
+    groups = [list(range(first, first + size)) for first in range(0, tiles, size)]
+    senders = [tile for tile in range(tiles) if random.random() < 0.9]
+    return phase(
+        tiles,
+        senders,
+        [random.choice([16, 16, 16, 10]) for _ in senders],
+        [
+            [t for t in groups[tile // size] if t != tile or random.random() < 0.5]
+            for tile in senders
+        ],
+    )
 
 
-def test_turns_know_what_a_sender_borrows() -> None:
-    """Two sets in one class: at once by tiles of two pairs, not by two of one."""
-    sets = [[4, 5], [6, 7]]
-    all_double = np.ones(2, np.bool_)
-    for second, together in ((2, True), (1, False)):
-        messages = phase(8, [0, second], [8, 8], sets)
-        parts = cut_by_receivers(messages, all_double)
-        assert parts is not None
-        starts = turns(parts.messages)
-        assert (starts is not None) == together
-        found = schedule(parts.messages, latencies(8))
-        assert (
-            check_ports(found, latencies(8)) == found.length == (16 if together else 20)
-        )
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_a_ring_the_next_pair_is_sent_to_apart(seed: int) -> None:
+    messages = gathers(Random(seed))
+    parts = cut_by_receivers(messages, np.ones(messages.count, np.bool_))
+    assert parts is not None
+    ring = parts.in_ring()
+    wanted = Counter[tuple[int, bool, tuple[int, ...]]]()
+    for i, origin in enumerate(parts.origin.tolist()):
+        tiles, double = members(parts.messages, i), is_doubled(parts.messages, i)
+        pair = int(messages.source[origin]) // 2
+        home = {2 * pair, 2 * pair + 1} & set(members(messages, origin))
+        above = [tile for tile in tiles if tile > 2 * pair] or tiles
+        following = tiles
+        if double and home and len(tiles) > 4:
+            following = above[:2]
+            wanted[origin, double, tuple(t for t in tiles if t not in following)] += 1
+        wanted[origin, double, tuple(following)] += 1
+    if ring is None:
+        assert sum(wanted.values()) == parts.origin.size
+        return
+    found = Counter(
+        (origin, is_doubled(ring.messages, i), tuple(members(ring.messages, i)))
+        for i, origin in enumerate(ring.origin.tolist())
+    )
+    assert found == wanted
+    assert np.array_equal(ring.messages.source, messages.source[ring.origin])
+    assert np.array_equal(ring.messages.words, messages.words[ring.origin])
+    scheduled = schedule_in_pairs(ring.messages, latencies(24))
+    assert scheduled is not None
+    assert check_ports(scheduled, latencies(24)) == scheduled.length
 
 
 def test_a_group_gathers_in_half_the_time() -> None:
-    """Eight tiles with 64 words each: three pairs' words come doubled, 32 cycles each,
-    and those of the own pair one by one. While a pair sends nobody else can, so that
-    the group takes 4 * 64 cycles and 64 for all that goes inside of pairs."""
-    everyone = list(range(8))
+    """Eight tiles with 64 words each. Three pairs' words come doubled, 32 cycles each,
+    those of the own pair one by one. A pair receives nothing while it sends: it takes
+    4 * 64 cycles and 2 * 64 for all that goes inside of pairs, or in a ring 64 less."""
+    everyone, latency = list(range(8)), latencies(8)
     messages = phase(8, everyone, [64] * 8, [everyone] * 8)
-    plain = schedule(messages, latencies(8))
-    assert plain.length == 512 + 12
+    assert schedule(messages, latency).length == 512 + 12
     parts = cut_by_receivers(messages, np.ones(8, np.bool_))
     assert parts is not None
-    found = schedule(parts.messages, latencies(8))
-    assert check_ports(found, latencies(8)) == found.length
-    assert found.length == 4 * 64 + 2 * 64 + 12
+    ring = parts.in_ring()
+    assert ring is not None
+    lengths: list[int] = []
+    for way in (parts, ring):
+        found = schedule_in_pairs(way.messages, latency)
+        assert found is not None
+        assert check_ports(found, latency) == found.length
+        lengths.append(found.length)
+    assert lengths == [6 * 64 + 12, 5 * 64 + 12]
+    assert parts.loads(latency).receive_bound.max() == 5 * 64 + 12
+
+
+def test_the_plain_scheduler_refuses_doubled_messages() -> None:
+    parts = cut_by_receivers(phase(8, [0], [8], [[4, 5]]), np.ones(1, np.bool_))
+    assert parts is not None
+    with pytest.raises(ValueError, match="schedule_in_pairs"):
+        schedule(parts.messages, latencies(8))

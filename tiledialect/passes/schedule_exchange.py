@@ -42,6 +42,7 @@ from tiledialect.phase_messages import (
     Phase,
     least_controls,
     may_double,
+    most_controls,
     parts_table,
     shortened,
     transfer_table,
@@ -57,10 +58,11 @@ from tiledialect.rows import (
     window_bases,
 )
 from tiledialect.schedule.bounds import Bound, arrival, bound_of, loads
+from tiledialect.schedule.in_pairs import schedule_in_pairs
 from tiledialect.schedule.pairs import Parts, cut_by_receivers
 from tiledialect.schedule.receivers import heard_in_order, leaders
 from tiledialect.schedule.search import GOOD
-from tiledialect.schedule.solve import schedule
+from tiledialect.schedule.solve import Schedule, schedule
 from tiledialect.schedule.table import Messages, blocks, endpoints
 from tiledialect.sorting import order_of
 
@@ -147,11 +149,10 @@ class Timed:
     controls: int
 
 
-def timed(machine: Machine, table: MessageTable, latency: Ints) -> tuple[Timed, Bound]:
-    """The schedule of a table, and its bound."""
-    control = least_controls(machine, table)
-    least = machine.exchange.pair_least_items
-    found = schedule(table.messages, latency, control=control, least_doubled=least)
+def timed(
+    machine: Machine, table: MessageTable, latency: Ints, found: Schedule
+) -> Timed:
+    """A schedule of a table with its rows."""
     sent = Sent(
         found.messages,
         found.start,
@@ -161,7 +162,7 @@ def timed(machine: Machine, table: MessageTable, latency: Ints) -> tuple[Timed, 
     rows = sent.rows(machine, latency)
     controls = int(control_words(rows, machine.exchange).max(initial=0))
     length = max(arrival(found.messages, latency, found.start), controls)
-    return Timed(sent, rows, length, controls), found.bound
+    return Timed(sent, rows, length, controls)
 
 
 def bound_in_pairs(
@@ -176,12 +177,20 @@ def doubled(
     machine: Machine, asked: MessageTable, parts: Parts, latency: Ints, best: Timed
 ) -> Timed:
     """The schedule of messages cut in parts, or `best` where that is no longer."""
-    if bound_of(loads(parts.messages, latency), None).cycles >= best.length:
-        return best
-    longest = machine.exchange.max_message_words
-    table = shortened(parts_table(asked, parts), longest)
-    found, _ = timed(machine, table, latency)
-    return found if found.length < best.length else best
+    bound = bound_of(loads(parts.messages, latency), None)
+    most = most_controls(machine, parts_table(asked, parts))
+    for way in (parts.in_ring(), parts):
+        if way is None or best.length <= bound.cycles * GOOD:
+            continue
+        longest = machine.exchange.max_message_words
+        table = shortened(parts_table(asked, way), longest)
+        found = schedule_in_pairs(table.messages, latency)
+        if found is None or found.length >= best.length:
+            continue
+        other = timed(machine, table, latency, found)
+        if other.length < best.length and other.controls <= most:
+            best = other
+    return best
 
 
 @lru_cache(maxsize=KEPT_SCHEDULES)
@@ -190,7 +199,9 @@ def schedule_phase(machine: Machine, phase: Phase) -> Scheduled:
     asked = transfer_table(machine, phase)
     latency = np.array([machine.latency(tile) for tile in range(machine.tiles)])
     table = shortened(asked, machine.exchange.max_message_words)
-    best, bound = timed(machine, table, latency)
+    control = least_controls(machine, table)
+    found = schedule(table.messages, latency, control=control)
+    best, bound = timed(machine, table, latency, found), found.bound
     may = may_double(machine, phase, asked)
     parts = cut_by_receivers(asked.messages, may)
     if parts is not None:

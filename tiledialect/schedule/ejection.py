@@ -148,15 +148,14 @@ def repair(
     it is at most `good` or the halves are small.
     """
     share = moves // ATTEMPTS
-    cycles = messages.slots
-    end = start + cycles + farthest
-    quantum = int(np.gcd.reduce(cycles))
+    end = start + messages.words + farthest
+    quantum = int(np.gcd.reduce(messages.words))
     horizon = int(end.max()) // quantum + 1
     if 2 * messages.tiles * horizon > LARGEST_TABLE:
         return start, moves
     table = np.empty((2 * messages.tiles, horizon), np.int32)
     ports = port_rows(messages)
-    slots = cycles // quantum
+    slots = messages.words // quantum
     low = bound
     while moves > 0 and end.max() > max(good, low + bound // SMALLEST_STEP):
         target = max(good, (low + int(end.max())) // 2)
@@ -168,7 +167,7 @@ def repair(
             messages.count,
             placed,
             slots,
-            (target - farthest - cycles) // quantum,
+            (target - farthest - messages.words) // quantum,
             slots.copy(),
             *ports,
             min(share, moves),
@@ -178,5 +177,5 @@ def repair(
             low = target
         else:
             start = placed * quantum
-            end = start + cycles + farthest
+            end = start + messages.words + farthest
     return start, moves

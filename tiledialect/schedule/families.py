@@ -64,15 +64,12 @@ def turns(messages: Messages) -> Index | None:
     if classes is None:
         return None
     of_message = classes[messages.destinations]
-    doubled, partner = messages.partners
-    speaker = np.append(messages.source, partner)
-    spoken_to = np.append(messages.destinations, messages.destinations[doubled])
-    voice = speaker * MOST_CLASSES + classes[spoken_to]
+    voice = messages.source * MOST_CLASSES + of_message
     lowest = np.full(messages.tiles * MOST_CLASSES, sets)
-    np.minimum.at(lowest, voice, spoken_to)
-    if (lowest[voice] != spoken_to).any():
+    np.minimum.at(lowest, voice, messages.destinations)
+    if (lowest[voice] != messages.destinations).any():
         return None
-    offset, load = queue(messages.destinations, messages.slots, sets)
+    offset, load = queue(messages.destinations, messages.words, sets)
     longest = np.zeros(MOST_CLASSES, np.int64)
     np.maximum.at(longest, classes, load)
     return offset + (np.cumsum(longest) - longest)[of_message]

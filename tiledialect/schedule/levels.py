@@ -1,11 +1,11 @@
 """Grain: what is sent in one go may be several messages, one, or a piece of one.
 
-Messages of one sender to one set are bundled (doubled ones apart), since the sender
-then issues no gap between them and the receivers change source once. Where bundles are
-too coarse they are taken apart; where messages are, they are cut.
+Messages of one sender to one set are bundled, since the sender then issues no gap
+between them and the receivers change source once. Where bundles are too coarse they
+are taken apart; where messages are, they are cut.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class Level:
     """Items to schedule, each made of consecutive parts of messages.
 
     Parts are sorted by item. Part i is words [offset[i], offset[i] + words[i]) of
-    message origin[i] and starts `shift[i]` cycles after its item.
+    message origin[i] and follows `shift[i]` words of its item.
     """
 
     items: Messages
@@ -57,19 +57,25 @@ def bundled(messages: Messages) -> Level:
     """All messages of a sender to a set one item, in the order given."""
     sets = messages.set_start.size - 1
     key = messages.source * sets + messages.destinations
-    if messages.double is not None:
-        key = 2 * key + messages.double
     order = np.argsort(key, kind="stable")
-    key, words, slots = key[order], messages.words[order], messages.slots[order]
+    key, words = key[order], messages.words[order]
     fresh = np.ones(order.size, np.bool_)
     fresh[1:] = key[1:] != key[:-1]
     if fresh.all():
         return single(messages)
     first = np.flatnonzero(fresh)
     total = np.add.reduceat(words, first)
-    ahead = np.cumsum(slots) - slots
+    ahead = np.cumsum(words) - words
     size = np.diff(np.append(first, order.size))
-    items = replace(messages.select(order[first]), words=total)
+    leader = messages.select(order[first])
+    items = Messages(
+        messages.tiles,
+        leader.source,
+        total,
+        leader.destinations,
+        messages.set_start,
+        messages.set_tiles,
+    )
     return Level(
         items,
         order,
@@ -80,22 +86,22 @@ def bundled(messages: Messages) -> Level:
     )
 
 
-def cut(messages: Messages, longest: int, least_doubled: int = 1) -> Level:
-    """Each message in equal pieces of up to `longest` cycles, of doubled ones none of
-    fewer than `least_doubled`."""
-    pieces = -(-messages.slots // longest)
-    doubled, _ = messages.partners
-    most = np.maximum(messages.slots[doubled] // least_doubled, 1)
-    pieces[doubled] = np.minimum(pieces[doubled], most)
+def cut(messages: Messages, longest: int) -> Level:
+    """Each message in equal pieces of up to `longest` words."""
+    pieces = -(-messages.words // longest)
     origin = np.repeat(np.arange(messages.count), pieces)
     number = np.arange(origin.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    whole, count = messages.slots[origin], pieces[origin]
+    whole, count = messages.words[origin], pieces[origin]
     offset = number * whole // count
     words = (number + 1) * whole // count - offset
-    if messages.double is not None:
-        twice = messages.double[origin]
-        offset, words = offset << twice, words << twice
-    items = replace(messages.select(origin), words=words)
+    items = Messages(
+        messages.tiles,
+        messages.source[origin],
+        words,
+        messages.destinations[origin],
+        messages.set_start,
+        messages.set_tiles,
+    )
     none = np.zeros(origin.size, np.int64)
     return Level(items, origin, offset, words, none, np.arange(origin.size + 1))
 
@@ -111,7 +117,14 @@ def expand(level: Level, sends: Sends) -> tuple[Messages, Index, Index, Index]:
         send = np.repeat(np.arange(sends.item.size), parts)
         ahead = np.cumsum(parts) - parts
         part = np.arange(send.size) + (level.first_part[sends.item] - ahead)[send]
-    messages = replace(sends.messages.select(send), words=level.words[part])
+    messages = Messages(
+        sends.messages.tiles,
+        sends.messages.source[send],
+        level.words[part],
+        sends.messages.destinations[send],
+        sends.messages.set_start,
+        sends.messages.set_tiles,
+    )
     start = sends.start[send] + level.shift[part]
     return messages, level.origin[part], level.offset[part], start
 
@@ -119,12 +132,10 @@ def expand(level: Level, sends: Sends) -> tuple[Messages, Index, Index, Index]:
 def in_order(messages: Messages, start: Index) -> Index:
     """The starts with those of like messages exchanged to rise as the messages do.
 
-    Messages are alike that have the same sender, receivers, length and item size.
+    Messages are alike that have the same sender, receivers and length.
     """
     key = messages.source * (messages.set_start.size - 1) + messages.destinations
     key = key * (int(messages.words.max()) + 1) + messages.words
-    if messages.double is not None:
-        key = 2 * key + messages.double
     ordered = np.empty_like(start)
     ordered[np.argsort(key, kind="stable")] = start[np.lexsort((start, key))]
     return ordered

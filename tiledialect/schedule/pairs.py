@@ -3,6 +3,10 @@
 Tiles 2i and 2i + 1 are a pair. A message that may be doubled is cut by receivers: the
 whole pairs of its set but the sender's own get it doubled, the others as it was. What
 each receiver gets at best bounds the phase, whoever is sent what in the end.
+
+Where tiles gather what they all have, a pair receives nothing while it sends to all
+others, and then has to send inside of itself. In a ring the next pair is sent to apart:
+that has time to do so then, and gets its words while it sends itself.
 """
 
 from dataclasses import dataclass, replace
@@ -14,8 +18,9 @@ from tiledialect.schedule.table import (
     Flags,
     Index,
     Messages,
-    intern_sets,
+    endpoints,
     take_sets,
+    used_sets,
 )
 
 
@@ -35,6 +40,48 @@ class Parts:
         if self.origin.size == self.asked.count or not double.any():
             return None
         return Parts(self.asked, np.arange(self.asked.count), self.asked)
+
+    def in_ring(self) -> "Parts | None":
+        """Doubled messages whose senders hear of them too are sent to the next pair
+        apart, if there are two others; None if there is no such message."""
+        parts = self.messages
+        number = parts.destinations
+        chosen = np.flatnonzero(self._heard_at_home())
+        begin, end = (
+            parts.set_start[number[chosen]],
+            parts.set_start[number[chosen] + 1],
+        )
+        chosen, begin, end = (c[end - begin > 4] for c in (chosen, begin, end))
+        if not chosen.size:
+            return None
+        sets = parts.set_start.size - 1
+        keys = np.repeat(np.arange(sets), np.diff(parts.set_start)) * parts.tiles
+        wanted = number[chosen] * parts.tiles + (parts.source[chosen] | 1)
+        place = np.searchsorted(keys + parts.set_tiles, wanted)
+        place = np.where(place == end, begin, place)
+        case, at = np.unique(place, return_inverse=True)
+        paired, lonely = _without(parts, case)
+        doubled, cut = parts.double, np.zeros(parts.count, np.bool_)
+        assert doubled is not None
+        cut[chosen] = True
+        cases = np.full(parts.count, -1)
+        cases[chosen] = at.ravel()
+        ring = _parts(parts, cut, cut, cases, paired, lonely)
+        double = doubled[ring.origin]
+        return Parts(
+            replace(ring.messages, double=double), self.origin[ring.origin], self.asked
+        )
+
+    def _heard_at_home(self) -> Flags:
+        """(n,) which doubled parts are of messages that the sender's pair hears too."""
+        double = self.messages.double
+        assert double is not None
+        rest = np.flatnonzero(~double)
+        message, tile = endpoints(self.messages.select(rest))
+        home = tile >> 1 == self.messages.source[rest[message]] >> 1
+        heard = np.zeros(self.asked.count, np.bool_)
+        heard[self.origin[rest[message[home]]]] = True
+        return double & heard[self.origin]
 
     def loads(self, latency: Index) -> Loads:
         """What no schedule of the messages can beat, doubled or not: the cycles that
@@ -99,6 +146,22 @@ def _split(sets: _Sets, tiles: int) -> tuple[_Sets, _Sets]:
     return kept(whole), kept(~whole)
 
 
+def _without(messages: Messages, pairs: Index) -> tuple[_Sets, _Sets]:
+    """Of the sets that have a pair at these places all others, and the pair."""
+    number = np.searchsorted(messages.set_start, pairs, side="right") - 1
+    start, tiles = take_sets(messages.set_start, messages.set_tiles, number)
+    at = start[:-1] + pairs - messages.set_start[number]
+    others = np.ones(tiles.size, np.bool_)
+    others[at] = others[at + 1] = False
+    most = start - 2 * np.arange(start.size)
+    two = np.column_stack([tiles[at], tiles[at + 1]]).reshape(-1)
+    sender = np.zeros(pairs.size, np.int64)
+    return (
+        _Sets(most, tiles[others], sender),
+        _Sets(2 * np.arange(start.size), two, sender),
+    )
+
+
 def _parts(
     messages: Messages,
     doubled: Flags,
@@ -119,7 +182,6 @@ def _parts(
         sets + case[origin],
         np.where(rest, sets + cases + case[origin], messages.destinations[origin]),
     )
-    used, place = np.unique(number, return_inverse=True)
     start = np.concatenate(
         [
             messages.set_start,
@@ -128,14 +190,11 @@ def _parts(
         ]
     )
     members = np.concatenate([messages.set_tiles, paired.tiles, lonely.tiles])
-    index, set_start, set_tiles = intern_sets(*take_sets(start, members, used))
     parts = Messages(
         messages.tiles,
         messages.source[origin],
         messages.words[origin],
-        index[place.ravel()],
-        set_start,
-        set_tiles,
+        *used_sets(start, members, number),
         double,
     )
     return Parts(parts, origin, replace(messages, double=doubled & ~cut))

@@ -58,8 +58,6 @@ class Search:
     steps: int
     """Words of bitmaps that splitting may still look at."""
     split: bool
-    least_doubled: int = 1
-    """Cycles that a piece of a doubled message takes at least."""
     best: tuple[Level, Sends] | None = None
     length: int = 0
     method: str = "empty"
@@ -114,17 +112,16 @@ class Search:
         if self.split and not self.messages.unicast:
             self.in_turns(level)
         longest = max(self.bound.cycles // PIECES, SHORTEST_PIECE)
-        fits = self.messages.slots.max() <= longest
+        fits = self.messages.words.max() <= longest
         if self.split and not fits and not self.within(PASSABLE):
-            pieces = cut(self.messages, longest, self.least_doubled)
-            self.refine(single(self.messages), start, pieces)
+            self.refine(single(self.messages), start, cut(self.messages, longest))
 
     def closed_forms(self) -> None:
         """Offer what holds for a phase of a known family."""
         messages = self.messages
         level = single(messages)
         if messages.count == 0:
-            self.offer_whole(level, messages.slots, "empty")
+            self.offer_whole(level, messages.words, "empty")
             return
         forms = [("rotation", rotation)] if messages.unicast else []
         for method, form in [*forms, ("turns", turns)]:
@@ -138,7 +135,7 @@ class Search:
         """Offer first fits of a level's items, up to one that is good enough."""
         from tiledialect.schedule.first_fit import FirstFit
 
-        best, least = level.items.slots, -1
+        best, least = level.items.words, -1
         longest = int(max(self.load.sent.max(), self.load.received.max()))
         fitter = FirstFit(level.items, longest)
         for method, order in self.orders(level.items):
@@ -158,18 +155,17 @@ class Search:
         pressure = np.maximum(
             self.load.send_bound[items.source], farthest[items.destinations]
         )
-        slots = items.slots
         if items.unicast:
-            yield "pressure", np.lexsort((-slots, -pressure))
+            yield "pressure", np.lexsort((-items.words, -pressure))
             if not even(items):
-                yield "length", np.lexsort((-pressure, -slots))
+                yield "length", np.lexsort((-pressure, -items.words))
         else:
             fan_out = items.fan_out
-            yield "fan-out", np.lexsort((-slots, -fan_out))
-            yield "length", np.lexsort((-fan_out, -slots))
+            yield "fan-out", np.lexsort((-items.words, -fan_out))
+            yield "length", np.lexsort((-fan_out, -items.words))
             if self.closed_form_passes:
                 return
-            yield "pressure", np.lexsort((-slots, -pressure))
+            yield "pressure", np.lexsort((-items.words, -pressure))
             yield "position", np.arange(items.count)
 
     def improve(self, level: Level, start: Index) -> Index:
@@ -204,10 +200,7 @@ class Search:
         item = np.repeat(np.arange(level.items.count), np.diff(level.first_part))
         of_message = np.empty(self.messages.count, np.int64)
         of_message[level.origin] = start[item] + level.shift
-        offset = finer.offset
-        if finer.items.double is not None:
-            offset = offset >> finer.items.double
-        inherited = of_message[finer.origin] + offset
+        inherited = of_message[finer.origin] + finer.offset
         fitted = self.fit(finer, FAIR)
         lengths = [
             arrival(finer.items, self.latency, each) for each in (inherited, fitted)
@@ -215,9 +208,8 @@ class Search:
         return self.improve(finer, inherited if lengths[0] < lengths[1] else fitted)
 
     def in_turns(self, level: Level) -> None:
-        """Offer multicasts split to fit into a target, the least one that does; none
-        where some are doubled, as their receivers stay whole pairs."""
-        if self.within(PASSABLE) or level.items.double is not None:
+        """Offer multicasts split to fit into a target, the least one that does."""
+        if self.within(PASSABLE):
             return
         from tiledialect.schedule.multicast import send_in_turns
 

@@ -49,7 +49,6 @@ def schedule(
     control: Index | None = None,
     split: bool = True,
     effort: int = 4,
-    least_doubled: int = 1,
 ) -> Schedule:
     """A schedule of the phase on tiles of the given latencies.
 
@@ -57,15 +56,17 @@ def schedule(
     `control` (tiles,) the control words of each tile. With `split`, a multicast may be
     sent in turns to parts of its set and a long message in pieces. `effort` bounds the
     moves of the repair for each message, and in proportion the steps of splitting.
-    Doubled messages stay so, and no piece of one takes fewer than `least_doubled`
-    cycles.
+    Phases with doubled messages are refused: see `in_pairs`.
     """
+    if messages.double is not None:
+        raise ValueError("doubled messages are scheduled by schedule_in_pairs")
     messages, latency = messages.widened(), latency.astype(np.int64, copy=False)
     load = loads(messages, latency)
     moves = effort * max(messages.count, FEWEST_MOVES)
     steps = effort * STEPS_OF_SPLITTING
-    bound = bound_of(load, control)
-    search = Search(messages, latency, load, bound, moves, steps, split, least_doubled)
+    search = Search(
+        messages, latency, load, bound_of(load, control), moves, steps, split
+    )
     search.run()
     sent, origin, offset, start = search.found()
     return Schedule(

@@ -182,6 +182,15 @@ def take_sets(start: Index, members: Index, chosen: Index) -> tuple[Index, Index
     return taken_start, members[np.arange(taken_start[-1]) + shift]
 
 
+def used_sets(
+    start: Index, members: Index, number: Index
+) -> tuple[Index, Index, Index]:
+    """The sets that `number` names, interned: their new numbers, and the sets."""
+    used, place = np.unique(number, return_inverse=True)
+    index, set_start, set_tiles = intern_sets(*take_sets(start, members, used))
+    return index[place.ravel()], set_start, set_tiles
+
+
 def _digest(start: Index, members: Index, seed: int) -> NDArray[np.uint64]:
     """A 64-bit sum of each set's mixed members and of its size."""
     mixed = (members.astype(np.uint64) + np.uint64(seed)) * np.uint64(

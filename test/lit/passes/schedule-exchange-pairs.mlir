@@ -120,21 +120,40 @@ module @odd_set attributes {tile.machine = {base = "mini16", exchange = {pair_ti
 
 // -----
 
-// Four tiles gather the 64 bytes that each has. Those of the own pair come in words, the
-// own ones among them, in 2 * 16 cycles; those of the other pair in 2 * 8. With the
-// latency of row 0 that is 58, and 74 without the mode.
+// Four tiles gather the 64 bytes that each has. Those of the other pair come doubled in
+// 2 * 8 cycles, and those of the own pair in words, the own ones among them, in 2 * 16.
+// With the latency of row 0 that is 58; it were 74 without the mode.
 // CHECK-LABEL: @gather
 // CHECK: scheduled length 58 bound_receive 58 bound_send 26 bound_control 8 messages 8 row_bytes 48 rows <
-// CHECK-NEXT: tile 0 send 0:64 at 0, 0:64 doubled at 32 receive 80:144 from 0 at 10, 144:208 from 1 at 26, 208:272 doubled from 2 at 42, 272:336 doubled from 3 at 50
-// CHECK-NEXT: tile 1 send 0:64 at 16, 0:64 doubled at 40 receive 80:144 from 0 at 10, 144:208 from 1 at 26, 208:272 doubled from 2 at 42, 272:336 doubled from 3 at 50
-// CHECK-NEXT: tile 2 send 0:64 at 0, 0:64 doubled at 32 receive 208:272 from 2 at 10, 272:336 from 3 at 26, 80:144 doubled from 0 at 42, 144:208 doubled from 1 at 50
-// CHECK-NEXT: tile 3 send 0:64 at 16, 0:64 doubled at 40 receive 208:272 from 2 at 10, 272:336 from 3 at 26, 80:144 doubled from 0 at 42, 144:208 doubled from 1 at 50>
+// CHECK-NEXT: tile 0 send 0:64 doubled at 0, 0:64 at 16 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
+// CHECK-NEXT: tile 1 send 0:64 doubled at 8, 0:64 at 32 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
+// CHECK-NEXT: tile 2 send 0:64 doubled at 0, 0:64 at 16 receive 80:144 doubled from 0 at 10, 144:208 doubled from 1 at 18, 208:272 from 2 at 26, 272:336 from 3 at 42
+// CHECK-NEXT: tile 3 send 0:64 doubled at 8, 0:64 at 32 receive 80:144 doubled from 0 at 10, 144:208 doubled from 1 at 18, 208:272 from 2 at 26, 272:336 from 3 at 42>
 module @gather attributes {tile.machine = {base = "mini16", exchange = {pair_tiles = 2, pair_least_items = 2}}, tile.rung = 4} {
   memory.program @main {
     %x = memory.buffer operand "x" 64 bytes on <0 [4:1]> align 8 live [0, 1)
     %y = memory.buffer operand "y" 256 bytes on <0 [4:1]> align 8 live [0, 1)
     exchange.phase 0 "gather" {
       exchange.move %x to %y : <[64] bytes 4 spread [4 step 1] by 64> to <[64] bytes 4 replicas [4 step 1]>
+    }
+  }
+}
+
+// -----
+
+// Of eight tiles a pair would receive nothing while it sends to the three others, and
+// those inside of it would wait for the end: 6 * 16 cycles. In a ring the next pair is
+// sent to apart, so that it can send inside of itself meanwhile: 5 * 16, which is the
+// bound less the latency of row 1, 12.
+// CHECK-LABEL: @ring
+// CHECK: scheduled length 92 bound_receive 92
+// CHECK-SAME: messages 24
+module @ring attributes {tile.machine = {base = "mini16", exchange = {pair_tiles = 2, pair_least_items = 2}}, tile.rung = 4} {
+  memory.program @main {
+    %x = memory.buffer operand "x" 64 bytes on <0 [8:1]> align 8 live [0, 1)
+    %y = memory.buffer operand "y" 512 bytes on <0 [8:1]> align 8 live [0, 1)
+    exchange.phase 0 "gather" {
+      exchange.move %x to %y : <[128] bytes 4 spread [8 step 1] by 64> to <[128] bytes 4 replicas [8 step 1]>
     }
   }
 }
