@@ -1,8 +1,8 @@
 """The layouts that one candidate of a group gives to its operands and its result.
 
 Tile coordinates of a grid run with the reduced dimensions slowest, then in the order of
-the domain's dimensions, the last one fastest: n of a matmul. So neighbouring tiles share
-blocks of its left operand.
+the domain's dimensions, the last one fastest: n of a matmul. So neighbouring tiles
+mostly share blocks of its left operand.
 """
 
 from __future__ import annotations
