@@ -164,9 +164,28 @@ def much_support(fields: Fields) -> Fields:
     return changed
 
 
+def short_items(fields: Fields) -> Fields:
+    """Two items of 64 bits are enough."""
+    changed = copy.deepcopy(fields)
+    changed["exchange"]["pair_least_items"] = 2
+    return changed
+
+
+def lent_lanes(fields: Fields) -> Fields:
+    """Tiles of a pair lend each other their lane."""
+    changed = copy.deepcopy(fields)
+    changed["exchange"]["pair_tiles"] = 2
+    return changed
+
+
 Situation = Callable[[Fields], Fields]
 RUN_SITUATIONS: tuple[Situation, ...] = (plain, swapped, moved_edge)
 PLAN_SITUATIONS: tuple[Situation, ...] = (plain, much_support)
+PAIRS: dict[str, tuple[Situation, ...]] = {
+    "pair_tiles": (short_items,),
+    "pair_least_items": (lent_lanes,),
+}
+"""Where the fields of pairs matter; to a plan, as a package keeps to its own rows."""
 FIRST_PROGRAM = {"map": 3, "reduce": 3, "sum": 2, "copy": 1, "formats": 1}
 
 
@@ -176,12 +195,17 @@ def programs(path: Path_) -> list[int]:
     return [first, *(p for p in range(len(PROGRAMS)) if p != first)]
 
 
+def situations(path: Path_, usual: tuple[Situation, ...]) -> tuple[Situation, ...]:
+    """Those in which a field may matter."""
+    return PAIRS.get(str(path[-1]), usual)
+
+
 def changes_a_run(path: Path_) -> bool:
     """Whether a package runs otherwise on a machine that differs in this field."""
     return any(
         simulated(base_package(program), situation(fields))
         != simulated_on_base(program, situation)
-        for situation in RUN_SITUATIONS
+        for situation in situations(path, RUN_SITUATIONS)
         for program in programs(path)
         for fields in variations(path)
     )
@@ -192,7 +216,7 @@ def changes_a_plan(path: Path_) -> bool:
     return any(
         planned(program, situation(fields), budget)
         != planned_for_base(program, budget, situation)
-        for situation in PLAN_SITUATIONS
+        for situation in situations(path, PLAN_SITUATIONS)
         for program in programs(path)
         for budget in ("1KiB", "default")
         for fields in variations(path)
@@ -201,6 +225,8 @@ def changes_a_plan(path: Path_) -> bool:
 
 def is_idle(path: Path_) -> bool:
     """Whether a field may have another value, and none changes anything."""
+    if path[-1] in PAIRS:
+        return not changes_a_plan(path)
     return bool(variations(path)) and not (changes_a_run(path) or changes_a_plan(path))
 
 
