@@ -277,6 +277,27 @@ def splittable_reduction(group: Group) -> int:
     return max(reduced, key=lambda i: group.dims[i].extent, default=-1)
 
 
+def tile_order(group: Group) -> tuple[int, ...]:
+    """The dimensions of a group from the slowest to the fastest along tile numbers."""
+    dims = range(len(group.dims))
+    return tuple(sorted(dims, key=lambda dim: not group.dims[dim].reduced))
+
+
+def neighbours(group: Group, axes: tuple[int, ...], parts: Ints) -> Ints:
+    """Tiles in a row that share a block with these axes, on each of many grids: up to
+    the first tile that differs along one of them."""
+    import numpy as np
+
+    count = np.ones(len(parts), dtype=np.int64)
+    alike = np.ones(len(parts), dtype=np.bool_)
+    for dim in reversed(tile_order(group)):
+        if dim in axes:
+            alike &= parts[:, dim] == 1
+        else:
+            count = np.where(alike, count * parts[:, dim], count)
+    return count
+
+
 def _outer(rows: Ints, more: Ints) -> Ints:
     import numpy as np
 

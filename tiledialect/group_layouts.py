@@ -1,7 +1,8 @@
 """The layouts that one candidate of a group gives to its operands and its result.
 
-Tile coordinates of a grid run in the order of the domain's dimensions, the last one
-fastest; so the partial sums of a split reduction lie on neighbouring tiles.
+Tile coordinates of a grid run with the reduced dimensions slowest, then in the order of
+the domain's dimensions, the last one fastest: n of a matmul. So neighbouring tiles
+mostly share blocks of its left operand.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tiledialect.candidates import (
     panel_order,
     result_order,
     splittable_reduction,
+    tile_order,
 )
 from tiledialect.formats import format_named
 from tiledialect.layout import Cut, Factor, Group, Layout, Window, ceil_div
@@ -143,9 +145,13 @@ def grid_layout(
 ) -> Layout:
     """The domain cut into blocks, one a tile."""
     grain = grains(program, group, machine)
+    order = tile_order(group)
+    strides = {
+        dim: prod(parts[faster] for faster in order[at + 1 :])
+        for at, dim in enumerate(order)
+    }
     cuts = tuple(
-        (Cut(p, prod(parts[i + 1 :]), grain[i]),) if p > 1 else ()
-        for i, p in enumerate(parts)
+        (Cut(p, strides[i], grain[i]),) if p > 1 else () for i, p in enumerate(parts)
     )
     return Layout(
         shape=tuple(dim.extent for dim in group.dims),

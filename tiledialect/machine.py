@@ -150,6 +150,8 @@ class Exchange:
     source_controls: int  # per change of source at the receiver
     pointer_controls: int  # per jump of the receive address
     phase_controls: int  # per tile and phase that the tile takes part in
+    pair_tiles: int  # tiles that can send 64-bit items together: 2; 1: none can
+    pair_least_items: int  # items of 64 bits that such a run has at least
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,11 @@ class Machine:
         """Cycles from a word's sending to its arrival at `tile`."""
         x = self.exchange
         return x.latency_cycles + x.row_latency_cycles * (tile // x.row_tiles)
+
+    def partner(self, tile: int) -> int | None:
+        """The tile whose send lane `tile` can borrow; None where there is none."""
+        other = tile ^ 1
+        return other if self.exchange.pair_tiles == 2 and other < self.tiles else None
 
     def element_edges(self) -> list[int]:
         """The addresses where a memory element begins or ends, sorted."""
@@ -342,6 +349,7 @@ def _check(machine: Machine) -> None:
         )
     _check_rows(machine)
     _check_positive(machine)
+    _check_exchange(machine.exchange)
 
 
 def _check_rows(machine: Machine) -> None:
@@ -363,6 +371,7 @@ def _check_positive(machine: Machine) -> None:
         ("exchange.row_tiles", machine.exchange.row_tiles),
         ("exchange.send_chunk_words", machine.exchange.send_chunk_words),
         ("exchange.max_message_words", machine.exchange.max_message_words),
+        ("exchange.pair_least_items", machine.exchange.pair_least_items),
     ]
     for i, mode in enumerate(machine.matrix):
         positive += [
@@ -379,7 +388,27 @@ def _check_positive(machine: Machine) -> None:
     for name, value in positive:
         if value <= 0:
             raise MachineError(f"machine.{name} must be more than 0, is {value}")
-    if machine.exchange.word_bytes != 4:
+
+
+def _check_exchange(exchange: Exchange) -> None:
+    """Refuse a fabric that the rows of a phase cannot speak of."""
+    if exchange.word_bytes != 4:
         raise MachineError("machine.exchange.word_bytes must be 4")
-    if machine.exchange.send_chunk_words > 64:
+    if exchange.send_chunk_words > 64:
         raise MachineError("machine.exchange.send_chunk_words must be at most 64")
+    if exchange.pair_tiles not in (1, 2):
+        raise MachineError(
+            f"machine.exchange.pair_tiles must be 1 or 2, is {exchange.pair_tiles}"
+        )
+    if exchange.pair_tiles == 2 and exchange.row_tiles % 2:
+        raise MachineError(
+            "machine.exchange.row_tiles must be even where pair_tiles is 2, is"
+            f" {exchange.row_tiles}"
+        )
+    if exchange.pair_tiles == 2 and (
+        exchange.max_message_words < 4 * exchange.pair_least_items
+    ):
+        raise MachineError(
+            "machine.exchange.max_message_words must be at least 4 *"
+            f" {exchange.pair_least_items} (pair_least_items) where pair_tiles is 2"
+        )

@@ -8,7 +8,11 @@ in bits 31..29. Equal programs of a phase are stored once.
     RECEIVE  bits 28..18 source tile, 17..10 idle cycles, 9..0 words - 1 (1..1024)
     POINT    bits 18..0 address / 4 of the next word received
     PAUSE    bits 28..0 more idle cycles before the next receive
+    SEND_PAIR     as SEND, of items of 8 bytes (1..64)
+    RECEIVE_PAIR  as RECEIVE, of items of 8 bytes (1..1024)
 
+An item of 8 bytes is two words, sent in one cycle by a tile that borrows the send lane
+of its partner (tile ^ 1).
 A send program starts at cycle 0. A receive program starts at its tile's
 `receive_start` and counts arrivals; idle cycles count from the end of the last receive.
 Words received without a POINT lie behind the last one. Addresses are bytes.
@@ -28,8 +32,9 @@ from tiledialect.sorting import order_of
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]
+Flags = NDArray[np.bool_]
 
-SEND, WAIT, RECEIVE, POINT, PAUSE = 1, 2, 3, 4, 5
+SEND, WAIT, RECEIVE, POINT, PAUSE, SEND_PAIR, RECEIVE_PAIR = 1, 2, 3, 4, 5, 6, 7
 OPCODE_SHIFT = 29
 SEND_WORDS = 64
 RECEIVE_WORDS = 1024
@@ -43,23 +48,28 @@ _LOW_CYCLES = CYCLE_LIMIT - 1
 
 @dataclass(frozen=True)
 class Sends:
-    """Words that leave a tile, one a cycle from `cycle` on, read from `address` on."""
+    """Words that leave a tile, one a cycle from `cycle` on, read from `address` on; two
+    a cycle, the one at the lower address first, where `double` is true (None: never).
+    """
 
     tile: Ints
     cycle: Ints
     address: Ints
     words: Ints
+    double: Flags | None = None
 
 
 @dataclass(frozen=True)
 class Receives:
-    """Words that arrive at a tile from `source`, one a cycle from `cycle` on."""
+    """Words that arrive at a tile from `source`, one a cycle from `cycle` on, or two
+    where `double` is true (None: never)."""
 
     tile: Ints
     cycle: Ints
     source: Ints
     address: Ints
     words: Ints
+    double: Flags | None = None
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,8 @@ def check_rows(rows: Rows) -> None:
 def _check_opcodes(rows: Rows) -> None:
     """A send program sends and waits, a receive program receives, points, pauses."""
     opcode = rows.words >> OPCODE_SHIFT
-    sends = (opcode == SEND) | (opcode == WAIT)
-    receives = (opcode == RECEIVE) | (opcode == POINT) | (opcode == PAUSE)
+    sends = np.isin(opcode, (SEND, WAIT, SEND_PAIR))
+    receives = np.isin(opcode, (RECEIVE, POINT, PAUSE, RECEIVE_PAIR))
     if not np.all(sends | receives):
         raise RowsError("a word has no known opcode")
     for numbers, allowed in ((rows.send, sends), (rows.receive, receives)):
@@ -137,9 +147,11 @@ def _check_opcodes(rows: Rows) -> None:
 
 
 def encode(sends: Sends, receives: Receives, send_words: int = SEND_WORDS) -> Rows:
-    """The rows of a phase in which these words move, up to `send_words` a SEND.
+    """The rows of a phase in which these words move, a SEND for up to `send_words`
+    cycles.
 
-    The runs may come in any order. Raises RowsError where a port is used twice.
+    The runs may come in any order. Raises RowsError where a tile sends or receives
+    twice in one cycle; what it lends to its partner is not looked at.
     """
     sent_tile, sent_words = _encode_sends(sends, send_words)
     received_tile, received_words, first = _encode_receives(receives)
@@ -185,27 +197,37 @@ def _firsts(ascending: Ints) -> Ints:
     return np.flatnonzero(np.diff(ascending, prepend=-1))
 
 
-def _by_tile_and_cycle(tile: Ints, cycle: Ints, words: Ints, what: str) -> Ints:
+def _items(runs: Sends | Receives) -> tuple[Ints, Ints]:
+    """(n,) 1 where the items of a run are of two words, else 0; and its items."""
+    if runs.double is None:
+        return np.zeros_like(runs.words), runs.words
+    pair = runs.double.astype(np.int64)
+    if np.any((runs.words | runs.address >> 2) & pair):
+        raise RowsError("a run of 64-bit items is no whole number of 8-byte words")
+    return pair, runs.words >> pair
+
+
+def _by_tile_and_cycle(tile: Ints, cycle: Ints, items: Ints, what: str) -> Ints:
     """The order of events on each tile, once it is clear that no two overlap."""
     if np.any(tile < 0) or np.any(tile >= TILE_LIMIT - 1):
         raise RowsError(f"a tile that {what} has no number below {TILE_LIMIT - 1}")
-    if np.any(words < 1) or np.any(cycle < 0) or np.any(cycle + words > CYCLE_LIMIT):
+    if np.any(items < 1) or np.any(cycle < 0) or np.any(cycle + items > CYCLE_LIMIT):
         raise RowsError(f"a run that a tile {what} has no words or no cycle")
     order = order_of(tile, cycle)
-    tile, cycle, words = tile[order], cycle[order], words[order]
-    late = (cycle[1:] < (cycle + words)[:-1]) & (tile[1:] == tile[:-1])
+    tile, cycle, items = tile[order], cycle[order], items[order]
+    late = (cycle[1:] < (cycle + items)[:-1]) & (tile[1:] == tile[:-1])
     if late.any():
         at = int(np.flatnonzero(late)[0])
         raise RowsError(f"tile {tile[at]} {what} two words at cycle {cycle[at + 1]}")
     return order
 
 
-def _chunks(words: Ints, most: int) -> tuple[Ints, Ints, Ints]:
-    """Runs cut into chunks of at most `most` words: run, words before, words."""
-    count = -(-words // most)
-    run = np.repeat(np.arange(words.size), count)
+def _chunks(items: Ints, most: int) -> tuple[Ints, Ints, Ints]:
+    """Runs cut into chunks of at most `most` items: run, items before, items."""
+    count = -(-items // most)
+    run = np.repeat(np.arange(items.size), count)
     before = (np.arange(run.size) - np.repeat(np.cumsum(count) - count, count)) * most
-    return run, before, np.minimum(words[run] - before, most)
+    return run, before, np.minimum(items[run] - before, most)
 
 
 def _word_addresses(address: Ints) -> Ints:
@@ -214,48 +236,51 @@ def _word_addresses(address: Ints) -> Ints:
     return address // 4
 
 
-def _gaps(tile: Ints, cycle: Ints, words: Ints) -> tuple[NDArray[np.bool_], Ints]:
+def _gaps(tile: Ints, cycle: Ints, items: Ints) -> tuple[Flags, Ints]:
     """Of events in order: which is its tile's first, and idle cycles before each."""
     first = np.ones(tile.size, np.bool_)
     first[1:] = tile[1:] != tile[:-1]
     idle = cycle.copy()
-    idle[1:] -= np.where(first[1:], 0, (cycle + words)[:-1])
+    idle[1:] -= np.where(first[1:], 0, (cycle + items)[:-1])
     return first, idle
 
 
 def _encode_sends(sends: Sends, most: int) -> tuple[Ints, Words]:
     """Tile and word of every send program, program after program."""
-    order = _by_tile_and_cycle(sends.tile, sends.cycle, sends.words, "sends")
-    run, before, words = _chunks(sends.words[order], most)
+    pair, items = _items(sends)
+    order = _by_tile_and_cycle(sends.tile, sends.cycle, items, "sends")
+    run, before, items = _chunks(items[order], most)
     tile, cycle = sends.tile[order][run], sends.cycle[order][run] + before
-    address = _word_addresses(sends.address)[order][run] + before
-    _, idle = _gaps(tile, cycle, words)
+    pair = pair[order][run]
+    address = _word_addresses(sends.address)[order][run] + (before << pair)
+    _, idle = _gaps(tile, cycle, items)
     waits = np.where(idle > 0, WAIT << OPCODE_SHIFT | idle, 0)
-    send = SEND << OPCODE_SHIFT | (words - 1) << 19 | address
+    opcode = SEND + (SEND_PAIR - SEND) * pair
+    send = opcode << OPCODE_SHIFT | (items - 1) << 19 | address
     return _flatten(tile, [waits, send])
 
 
 def _encode_receives(receives: Receives) -> tuple[Ints, Words, Ints]:
     """Tile and word of every receive program, and each one's first cycle."""
-    order = _by_tile_and_cycle(
-        receives.tile, receives.cycle, receives.words, "receives"
-    )
+    pair, items = _items(receives)
+    order = _by_tile_and_cycle(receives.tile, receives.cycle, items, "receives")
     tile, cycle = receives.tile[order], receives.cycle[order]
     source, words = receives.source[order], receives.words[order]
+    pair, items = pair[order], items[order]
     if np.any(source < 0) or np.any(source >= TILE_LIMIT):
         raise RowsError(f"a source has no number below {TILE_LIMIT}")
     address = _word_addresses(receives.address)[order]
-    first, idle = _gaps(tile, cycle, words)
+    first, idle = _gaps(tile, cycle, items)
     jumps = np.ones(tile.size, np.bool_)
     jumps[1:] = address[1:] != (address + words)[:-1]
     begins = first | jumps | (idle > 0)
-    begins[1:] |= source[1:] != source[:-1]
+    begins[1:] |= (source[1:] != source[:-1]) | (pair[1:] != pair[:-1])
     merged = np.flatnonzero(begins)
     if merged.size:
-        words = np.add.reduceat(words, merged)
+        items = np.add.reduceat(items, merged)
     start = cycle[first]
     idle = np.where(first, 0, idle)[merged]
-    run, before, words = _chunks(words, RECEIVE_WORDS)
+    run, before, items = _chunks(items, RECEIVE_WORDS)
     head = before == 0
     idle = np.where(head, idle[run], 0)
     run = merged[run]
@@ -263,7 +288,8 @@ def _encode_receives(receives: Receives) -> tuple[Ints, Words, Ints]:
     jumps = head & (first | jumps)[run]
     points = np.where(jumps, POINT << OPCODE_SHIFT | address[run], 0)
     pauses = np.where(idle > RECEIVE_IDLE, PAUSE << OPCODE_SHIFT | idle, 0)
-    receive = RECEIVE << OPCODE_SHIFT | source[run] << 18 | short << 10 | (words - 1)
+    opcode = RECEIVE + (RECEIVE_PAIR - RECEIVE) * pair[run]
+    receive = opcode << OPCODE_SHIFT | source[run] << 18 | short << 10 | (items - 1)
     tile, control = _flatten(tile[run], [points, pauses, receive])
     return tile, control, start
 
@@ -283,30 +309,39 @@ def _flatten(tile: Ints, columns: list[Ints]) -> tuple[Ints, Words]:
 def decode(rows: Rows) -> tuple[Sends, Receives]:
     """The words that move, tile after tile, one entry a SEND or RECEIVE word."""
     tile, cycle, word = _expand(rows, rows.send, np.zeros(rows.tiles.size, np.int64))
-    chosen = word >> OPCODE_SHIFT == SEND
-    tile, cycle, word = tile[chosen], cycle[chosen], word[chosen]
-    address = (word & _LOW_ADDRESS) * 4
-    sends = Sends(tile, cycle, address, (word >> 19 & 63) + 1)
-    tile, cycle, word = _expand(rows, rows.receive, rows.receive_start)
     opcode = word >> OPCODE_SHIFT
-    received = np.where(opcode == RECEIVE, (word & 1023) + 1, 0)
-    done = np.cumsum(received) - received
-    # A POINT holds until the next one, or until the tile's program ends.
-    points = np.maximum.accumulate(
-        np.where(opcode == POINT, np.arange(word.size), 0), dtype=np.int64
-    )
-    base = (word & _LOW_ADDRESS) - done
-    address = (base[points] + done) * 4 if word.size else done
-    chosen = opcode == RECEIVE
-    word = word[chosen]
+    chosen = (opcode == SEND) | (opcode == SEND_PAIR)
+    tile, cycle, word = tile[chosen], cycle[chosen], word[chosen]
+    address, pair = (word & _LOW_ADDRESS) * 4, opcode[chosen] == SEND_PAIR
+    sent = (word >> 19 & 63) + 1 << pair
+    sends = Sends(tile, cycle, address, sent, pair if pair.any() else None)
+    tile, cycle, word = _expand(rows, rows.receive, rows.receive_start)
+    address, received = _places(word)
+    chosen = received > 0
+    word, pair = word[chosen], word[chosen] >> OPCODE_SHIFT == RECEIVE_PAIR
     receives = Receives(
         tile[chosen],
         cycle[chosen],
         word >> 18 & 2047,
         address[chosen],
         received[chosen],
+        pair if pair.any() else None,
     )
     return sends, receives
+
+
+def _places(word: Ints) -> tuple[Ints, Ints]:
+    """Of each word of receive programs: the address it receives at, and words then."""
+    opcode = word >> OPCODE_SHIFT
+    pair = opcode == RECEIVE_PAIR
+    received = np.where((opcode == RECEIVE) | pair, (word & 1023) + 1 << pair, 0)
+    done = np.cumsum(received) - received
+    # A POINT holds until the next one, or until the tile's program ends.
+    points = np.maximum.accumulate(
+        np.where(opcode == POINT, np.arange(word.size), 0), dtype=np.int64
+    )
+    base = (word & _LOW_ADDRESS) - done
+    return (base[points] + done) * 4 if word.size else done, received
 
 
 def _expand(rows: Rows, numbers: Ints, begin: Ints) -> tuple[Ints, Ints, Ints]:
@@ -316,10 +351,12 @@ def _expand(rows: Rows, numbers: Ints, begin: Ints) -> tuple[Ints, Ints, Ints]:
     length = np.diff(start)
     word = words.astype(np.int64)
     opcode = word >> OPCODE_SHIFT
+    sends = (opcode == SEND) | (opcode == SEND_PAIR)
+    receives = (opcode == RECEIVE) | (opcode == RECEIVE_PAIR)
     idle = np.where((opcode == WAIT) | (opcode == PAUSE), word & _LOW_CYCLES, 0)
-    idle += np.where(opcode == RECEIVE, word >> 10 & 255, 0)
-    busy = np.where(opcode == SEND, (word >> 19 & 63) + 1, 0)
-    busy += np.where(opcode == RECEIVE, (word & 1023) + 1, 0)
+    idle += np.where(receives, word >> 10 & 255, 0)
+    busy = np.where(sends, (word >> 19 & 63) + 1, 0)
+    busy += np.where(receives, (word & 1023) + 1, 0)
     end = np.cumsum(idle + busy)
     before = np.repeat(np.append(0, end)[start[:-1]] - begin[has], length)
     return np.repeat(rows.tiles[has], length), end - busy - before, word
@@ -332,9 +369,9 @@ def control_words(rows: Rows, exchange: Exchange) -> Ints:
     """(t,) control words that each tile of the rows issues in the phase."""
     opcode = rows.words >> OPCODE_SHIFT
     price = np.zeros(8, np.int64)
-    price[SEND] = exchange.send_controls
+    price[SEND] = price[SEND_PAIR] = exchange.send_controls
     price[WAIT] = exchange.gap_controls
-    price[RECEIVE] = exchange.source_controls
+    price[RECEIVE] = price[RECEIVE_PAIR] = exchange.source_controls
     price[POINT] = exchange.pointer_controls
     price[PAUSE] = 1
     total = np.append(0, np.cumsum(price[opcode]))
@@ -345,10 +382,11 @@ def control_words(rows: Rows, exchange: Exchange) -> Ints:
 def window_bases(buffer_bytes: Sequence[int]) -> Ints:
     """Where the buffers of a phase's window begin.
 
-    They lie side by side, each rounded up to a word and followed by a guard word, so
-    that no run of one continues in another. Rows name these addresses until placement.
+    They lie side by side, each at a multiple of 16 and followed by a guard word at
+    least, so that no run of one continues in another, and that what is a multiple of 8
+    in a buffer is one in the window. Rows name these addresses until placement.
     """
-    ends = np.cumsum([0, *((size + 3) // 4 * 4 + 4 for size in buffer_bytes)])
+    ends = np.cumsum([0, *((size + 3) // 4 * 4 + 19 & ~15 for size in buffer_bytes)])
     return ends[:-1].astype(np.int64)
 
 
@@ -356,9 +394,10 @@ def relocate(rows: Rows, bases: Ints, sizes: Ints, addresses: Ints) -> Rows:
     """The rows with every address moved from its buffer's base to its address.
 
     Buffer i took bytes [bases[i], bases[i] + sizes[i]) of the window, bases ascending.
+    Raises RowsError where a 64-bit item would lie at no multiple of 8.
     """
     opcode = rows.words >> OPCODE_SHIFT
-    at = np.flatnonzero((opcode == SEND) | (opcode == POINT))
+    at = np.flatnonzero((opcode == SEND) | (opcode == POINT) | (opcode == SEND_PAIR))
     word = rows.words[at].astype(np.int64)
     old = (word & _LOW_ADDRESS) * 4
     buffer = np.searchsorted(bases, old, side="right") - 1
@@ -367,6 +406,17 @@ def relocate(rows: Rows, bases: Ints, sizes: Ints, addresses: Ints) -> Rows:
     new = old - bases[buffer] + addresses[buffer]
     words = rows.words.copy()
     words[at] = (word & ~_LOW_ADDRESS | _word_addresses(new)).astype(np.uint32)
+    if np.any(opcode >= SEND_PAIR):
+        _check_pairs(words.astype(np.int64))
     return Rows(
         rows.tiles, rows.send, rows.receive, rows.receive_start, rows.start, words
     )
+
+
+def _check_pairs(word: Ints) -> None:
+    """Refuses words of programs that move 64-bit items at no multiple of 8."""
+    opcode = word >> OPCODE_SHIFT
+    sent = (word & _LOW_ADDRESS)[opcode == SEND_PAIR]
+    address, _ = _places(word)
+    if np.any(sent % 2) or np.any(address[opcode == RECEIVE_PAIR] % 8):
+        raise RowsError("a 64-bit item lies at no multiple of 8 bytes")

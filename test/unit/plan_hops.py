@@ -232,3 +232,21 @@ def _stack(program: Program, machine: Machine, position: int, here: Chosen) -> M
 def stack_specs(here: Chosen) -> tuple[Spec, Spec]:
     """What a candidate's partial and summed results are to the cost model."""
     return here.cost.computed, here.cost.summed
+
+
+def received_at_best(machine: Machine, table: Transfers) -> Ints:
+    """Cycles in which each tile receives if all words go doubled that may: of runs of
+    whole items, long enough, to a pair of which neither tile nor partner sends."""
+    x, tiles = machine.exchange, machine.tiles
+    fits = (table.words % 2 == 0) & (table.words // 2 >= x.pair_least_items)
+    fits &= ((table.source_offset | table.offset) % 8 == 0) & (x.pair_tiles == 2)
+    total = np.zeros(tiles, dtype=np.int64)
+    key = table.destinations * tiles + table.source
+    for case in np.unique(key):
+        number, sender = divmod(int(case), tiles)
+        some = table.set_tiles[table.set_start[number] : table.set_start[number + 1]]
+        twice = np.isin(some ^ 1, some) & (some // 2 != sender // 2)
+        mine = key == case
+        long = int(table.words[mine & fits].sum())
+        total[some] += int(table.words[mine].sum()) - np.where(twice, long // 2, 0)
+    return total

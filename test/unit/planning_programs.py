@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 from tile_programs import parse
@@ -20,6 +21,19 @@ from tiledialect.program import Program, read_program
 
 EXTENTS = (1, 2, 3, 5, 7, 8, 9, 12, 16, 17, 24)
 FORMATS = ("f16", "f16", "f32", "f8E4M3FNUZ")
+
+
+def random_machine(rng: random.Random) -> Machine:
+    """Four or sixteen tiles, whose pairs may send 64-bit items, or not."""
+    machine = Machine.load(rng.choice(("mini4", "mini16")))
+    return in_pairs(machine, rng.choice((4, 8))) if rng.random() < 0.5 else machine
+
+
+def in_pairs(machine: Machine, items: int) -> Machine:
+    """The same machine, with pairs of tiles that send so many items of 64 bits or more
+    at once."""
+    exchange = replace(machine.exchange, pair_tiles=2, pair_least_items=items)
+    return replace(machine, exchange=exchange)
 
 
 def tables(program: Program, machine: Machine) -> list[list[Candidates]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from plan_oracle import _Group as Oracle  # pyright: ignore[reportPrivateUsage]
-from planning_programs import random_module, sampled, tables
+from planning_programs import random_machine, random_module, sampled, tables
 from tile_programs import parse
 
 from tiledialect.candidates import STREAM
@@ -59,7 +59,7 @@ def alone(space: Space, parts: tuple[int, ...], steps: int, paths: Paths) -> Ran
 @pytest.mark.parametrize("seed", range(60))
 def test_no_candidate_takes_less_than_its_bound(seed: int) -> None:
     rng = random.Random(seed)
-    machine = Machine.load(rng.choice(("mini4", "mini16")))
+    machine = random_machine(rng)
     module, program = random_module(rng, machine, 1 + seed % 4)
     task = read_task(module, machine)
     assert [g.name for g in task.groups] == [g.name for g in program.groups]
@@ -113,7 +113,7 @@ def small_mlp(rng: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(16))
 def test_no_plan_in_chunks_takes_less_than_its_bound(seed: int) -> None:
     rng = random.Random(seed)
-    machine = Machine.load("mini4")
+    machine = random_machine(rng)
     room = replace(machine.memory, support_bytes=512)
     machine = replace(machine, memory=room)
     module = parse(small_mlp(rng))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from planning_programs import random_program, sampled, tables
+from planning_programs import random_machine, random_program, sampled, tables
 from tile_programs import parse
 
 from tiledialect.candidates import Candidates
@@ -56,7 +56,7 @@ func.func @main(%x: !x, %u: tensor<32x{wide}xf8E4M3FNUZ> {{tile.parameter}},
 def case(seed: int, variants: int) -> tuple[Program, Machine, Tables]:
     """An MLP, which may run in chunks, or a random program; some of its candidates."""
     rng = random.Random(seed)
-    some = Machine.load(rng.choice(("mini4", "mini16")))
+    some = random_machine(rng)
     if seed % 3:
         rows, wide = rng.choice((5, 16, 37, 96)), rng.choice((16, 40, 64))
         program = read_program(parse(MLP.format(rows=rows, wide=wide)), some)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from ladder import checked, compiled, parse
-from planning_programs import random_program, sampled, tables
+from planning_programs import random_machine, random_program, sampled, tables
 
 from tiledialect.chunks import (
     WHOLE,
@@ -101,7 +101,7 @@ def test_chunks_pass_the_check(chunks: int) -> None:
 
 def some_cases(seed: int) -> tuple[Program, Machine, list[Chunking], list[int]]:
     rng = random.Random(seed)
-    base = Machine.load(rng.choice(("mini4", "mini16")))
+    base = random_machine(rng)
     support = rng.choice((base.memory.support_bytes, 1024))
     machine = replace(base, memory=replace(base.memory, support_bytes=support))
     program = random_program(rng, machine, 3)

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from plan_oracle import Costed, every_plan
-from planning_programs import random_program, sampled, tables
+from planning_programs import random_machine, random_program, sampled, tables
 
-from tiledialect.machine import Machine
 from tiledialect.search import stairs, walks
 from tiledialect.search.curve import breakpoints, curve, knee
 from tiledialect.search.pools import Pool, make_pools
@@ -26,7 +25,7 @@ Case = tuple[Problem, tuple[Pool, ...], list[Costed]]
 def case(seed: int) -> Case:
     """A random program of 1 to 4 groups, some of its candidates, and every plan."""
     rng = random.Random(seed)
-    base = Machine.load(rng.choice(("mini4", "mini16")))
+    base = random_machine(rng)
     support = rng.choice((base.memory.support_bytes, 1024))
     some = replace(base, memory=replace(base.memory, support_bytes=support))
     program = random_program(rng, some, 1 + seed % 4)

@@ -164,9 +164,28 @@ def much_support(fields: Fields) -> Fields:
     return changed
 
 
+def short_items(fields: Fields) -> Fields:
+    """Two items of 64 bits are enough."""
+    changed = copy.deepcopy(fields)
+    changed["exchange"]["pair_least_items"] = 2
+    return changed
+
+
+def lent_lanes(fields: Fields) -> Fields:
+    """Tiles of a pair lend each other their lane."""
+    changed = copy.deepcopy(fields)
+    changed["exchange"]["pair_tiles"] = 2
+    return changed
+
+
 Situation = Callable[[Fields], Fields]
 RUN_SITUATIONS: tuple[Situation, ...] = (plain, swapped, moved_edge)
 PLAN_SITUATIONS: tuple[Situation, ...] = (plain, much_support)
+PAIRS: dict[str, tuple[Situation, ...]] = {
+    "pair_tiles": (short_items,),
+    "pair_least_items": (lent_lanes,),
+}
+"""Where the fields of pairs matter; to a plan, as a package keeps to its own rows."""
 FIRST_PROGRAM = {"map": 3, "reduce": 3, "sum": 2, "copy": 1, "formats": 1}
 
 
@@ -176,12 +195,17 @@ def programs(path: Path_) -> list[int]:
     return [first, *(p for p in range(len(PROGRAMS)) if p != first)]
 
 
+def situations(path: Path_, usual: tuple[Situation, ...]) -> tuple[Situation, ...]:
+    """Those in which a field may matter."""
+    return PAIRS.get(str(path[-1]), usual)
+
+
 def changes_a_run(path: Path_) -> bool:
     """Whether a package runs otherwise on a machine that differs in this field."""
     return any(
         simulated(base_package(program), situation(fields))
         != simulated_on_base(program, situation)
-        for situation in RUN_SITUATIONS
+        for situation in situations(path, RUN_SITUATIONS)
         for program in programs(path)
         for fields in variations(path)
     )
@@ -192,7 +216,7 @@ def changes_a_plan(path: Path_) -> bool:
     return any(
         planned(program, situation(fields), budget)
         != planned_for_base(program, budget, situation)
-        for situation in PLAN_SITUATIONS
+        for situation in situations(path, PLAN_SITUATIONS)
         for program in programs(path)
         for budget in ("1KiB", "default")
         for fields in variations(path)
@@ -201,6 +225,8 @@ def changes_a_plan(path: Path_) -> bool:
 
 def is_idle(path: Path_) -> bool:
     """Whether a field may have another value, and none changes anything."""
+    if path[-1] in PAIRS:
+        return not changes_a_plan(path)
     return bool(variations(path)) and not (changes_a_run(path) or changes_a_plan(path))
 
 
@@ -248,6 +274,11 @@ BAD_FILES = {
     'base = "mini4"\n[memory]\nsupport_bytes = 99999': "more than the 16256 bytes",
     'base = "mini4"\n[exchange]\nword_bytes = 8': "word_bytes must be 4",
     'base = "mini4"\n[exchange]\nrow_tiles = 0': "row_tiles must be more than 0, is 0",
+    'base = "mini4"\n[exchange]\npair_tiles = 4': "pair_tiles must be 1 or 2, is 4",
+    'base = "mini4"\n[exchange]\npair_tiles = 0': "pair_tiles must be 1 or 2, is 0",
+    'base = "mini4"\n[exchange]\npair_tiles = 2\nrow_tiles = 3': "even where pair_ti",
+    'base = "mini4"\n[exchange]\npair_tiles = 2\nmax_message_words = 255': "4 * 64",
+    'base = "mini4"\n[exchange]\npair_least_items = 0': "least_items must be more than",
     'base = "mini4"\nmatrix = 3': "machine.matrix must be a list",
     "base = 3": "'base' must name a machine",
     "this is no toml": "machine file",
@@ -288,3 +319,11 @@ def test_every_row_of_a_table_must_divide(table: str) -> None:
 def test_a_clock_that_stands_is_refused() -> None:
     with pytest.raises(MachineError, match="clock_ghz must be more than 0, is 0"):
         Machine.from_fields({"base": "mini16", "clock_ghz": 0.0})
+
+
+def test_a_partner_is_the_other_tile_of_a_pair() -> None:
+    pairs = {"pair_tiles": 2}
+    odd = Machine.from_fields({"base": "mini16", "tiles": 7, "exchange": pairs})
+    assert [odd.partner(tile) for tile in range(7)] == [1, 0, 3, 2, 5, 4, None]
+    assert Machine.load("mini16").partner(0) is None
+    assert Machine.load("ipu-c600").partner(1471) == 1470

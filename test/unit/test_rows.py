@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
 import numpy as np
 import pytest
-from row_words import Slot, programs, words_received, words_sent
+from row_words import Slot, items_received, items_sent, programs
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -28,54 +29,92 @@ def ints(values: list[int]) -> Ints:
 
 def sends(*runs: tuple[int, int, int, int]) -> Sends:
     """Runs as (tile, cycle, address, words)."""
-    return Sends(*(ints([run[i] for run in runs]) for i in range(4)))
+    tile, cycle, address, words = (ints([run[i] for run in runs]) for i in range(4))
+    return Sends(tile, cycle, address, words)
+
+
+def doubled(*runs: tuple[int, int, int, int]) -> Sends:
+    """Runs of 64-bit items."""
+    return replace(sends(*runs), double=np.ones(len(runs), np.bool_))
 
 
 def receives(*runs: tuple[int, int, int, int, int]) -> Receives:
     """Runs as (tile, cycle, source, address, words)."""
-    return Receives(*(ints([run[i] for run in runs]) for i in range(5)))
+    tile, cycle, source, address, words = (
+        ints([run[i] for run in runs]) for i in range(5)
+    )
+    return Receives(tile, cycle, source, address, words)
 
 
 def random_phase(random: Random) -> tuple[Sends, Receives]:
-    """Runs of some tiles with gaps of all sizes, shared between tiles at times."""
+    """Runs of some tiles with gaps of all sizes, shared between tiles at times; in one
+    phase of two some are of 64-bit items."""
     gaps = [0, 0, 0, 1, 5, 254, 255, 256, 300, 1000]
     lengths = [1, 2, 7, 63, 64, 65, 128, 1024, 1025]
-    sent: list[tuple[int, int, int, int]] = []
-    received: list[tuple[int, int, int, int, int]] = []
+    pairs = random.random() < 0.5
+    sent: list[tuple[int, int, int, int, int]] = []
+    received: list[tuple[int, int, int, int, int, int]] = []
     for _ in range(random.randint(0, 3)):
-        pattern: list[tuple[int, int, int]] = []  # gap, words, jump
+        pattern: list[tuple[int, int, int, int]] = []  # gap, items, jump, words an item
         for _ in range(random.randint(1, 6)):
             jump = random.choice([0, 0, 4, 400])
-            pattern.append((random.choice(gaps), random.choice(lengths), jump))
+            size = random.choice([1, 2]) if pairs else 1
+            pattern.append((random.choice(gaps), random.choice(lengths), jump, size))
         for tile in random.sample(range(16), random.randint(1, 4)):
             clock, address = random.choice(gaps), random.choice([0, 64])
             source, taken = random.randrange(16), {run[0] for run in received}
             already = {run[0] for run in sent}
-            for gap, words, jump in pattern:
+            for gap, items, jump, size in pattern:
                 clock, address = clock + gap, address + jump
+                address += address % (4 * size)
+                words = items * size
                 if tile not in already:
-                    sent.append((tile, clock, address, words))
+                    sent.append((tile, clock, address, words, size - 1))
                 if tile not in taken:
-                    received.append((tile, clock, source, address, words))
-                clock, address = clock + words, address + 4 * words
+                    received.append((tile, clock, source, address, words, size - 1))
+                clock, address = clock + items, address + 4 * words
                 source = random.choice([source, source, random.randrange(16)])
     random.shuffle(sent)
     random.shuffle(received)
-    return sends(*sent), receives(*received)
+    out, into = runs_of_64_bits(sent, received)
+    if pairs:
+        return out, into
+    return replace(out, double=None), replace(into, double=None)
 
 
-def expected(
-    sent: Sends, received: Receives
-) -> tuple[dict[Slot, int], dict[Slot, Slot]]:
+def runs_of_64_bits(
+    sent: list[tuple[int, int, int, int, int]],
+    received: list[tuple[int, int, int, int, int, int]],
+) -> tuple[Sends, Receives]:
+    """The runs, of which those whose last number is 1 are of 64-bit items."""
+    double = np.array([run[4] > 0 for run in sent], np.bool_)
+    twice = np.array([run[5] > 0 for run in received], np.bool_)
+    out = sends(*((t, c, a, w) for t, c, a, w, _ in sent))
+    into = receives(*((t, c, s, a, w) for t, c, s, a, w, _ in received))
+    return replace(out, double=double), replace(into, double=twice)
+
+
+def rows_of(runs: Sends | Receives) -> list[list[int]]:
+    """The runs one by one, each with the words of an item last."""
+    size = np.ones_like(runs.words) if runs.double is None else 1 + runs.double
+    columns = [column for name, column in vars(runs).items() if name != "double"]
+    return np.column_stack([*columns, size]).tolist()
+
+
+Items = tuple[dict[Slot, tuple[int, int]], dict[Slot, tuple[int, int, int]]]
+
+
+def expected(sent: Sends, received: Receives) -> Items:
+    """What is sent and received in each cycle: where, and how many bytes."""
     out = {
-        (int(t), int(c) + i): int(a) + 4 * i
-        for t, c, a, w in zip(*vars(sent).values(), strict=True)
-        for i in range(int(w))
+        (tile, cycle + i): (address + 4 * size * i, 4 * size)
+        for tile, cycle, address, words, size in rows_of(sent)
+        for i in range(words // size)
     }
     into = {
-        (int(t), int(c) + i): (int(s), int(a) + 4 * i)
-        for t, c, s, a, w in zip(*vars(received).values(), strict=True)
-        for i in range(int(w))
+        (tile, cycle + i): (source, address + 4 * size * i, 4 * size)
+        for tile, cycle, source, address, words, size in rows_of(received)
+        for i in range(words // size)
     }
     return out, into
 
@@ -85,7 +124,7 @@ def test_rows_move_the_words_they_are_made_for(seed: int) -> None:
     sent, received = random_phase(Random(seed))
     rows = r.encode(sent, received)
     r.check_rows(rows)
-    assert (words_sent(rows), words_received(rows)) == expected(sent, received)
+    assert (items_sent(rows), items_received(rows)) == expected(sent, received)
     assert expected(*r.decode(rows)) == expected(sent, received)
     assert r.encode(*r.decode(rows)) == rows
     taking_part = {*sent.tile.tolist(), *received.tile.tolist()}
@@ -107,10 +146,11 @@ def test_control_words_are_counted_by_kind(seed: int) -> None:
     rows = r.encode(*random_phase(Random(seed)))
     x = MINI16.exchange
     price = [0, x.send_controls, x.gap_controls, x.source_controls, x.pointer_controls]
+    price += [1, x.send_controls, x.source_controls]
     totals = dict.fromkeys(rows.tiles.tolist(), x.phase_controls)
     for numbers in (rows.send, rows.receive):
         for tile, program in programs(rows, numbers).items():
-            totals[tile] += sum([*price, 1][word >> 29] for word in program)
+            totals[tile] += sum(price[word >> 29] for word in program)
     assert r.control_words(rows, x).tolist() == list(totals.values())
 
 
@@ -119,9 +159,19 @@ def control(rows: Rows, numbers: Ints, tile: int = 0) -> list[str]:
     said: list[str] = []
     for word in programs(rows, numbers)[tile]:
         opcode = word >> 29
-        name = ["", "send", "wait", "receive", "point", "pause"][opcode]
+        names = [
+            "",
+            "send",
+            "wait",
+            "receive",
+            "point",
+            "pause",
+            "pairs",
+            "receive pairs",
+        ]
         number = {1: (word >> 19 & 63) + 1, 3: (word & 1023) + 1}
-        said.append(f"{name} {number.get(opcode, word & 0x7FFFF)}")
+        number |= {6: number[1], 7: number[3]}
+        said.append(f"{names[opcode]} {number.get(opcode, word & 0x7FFFF)}")
     return said
 
 
@@ -147,6 +197,17 @@ def test_limits_of_words() -> None:
         "receive 1",
     ]
     assert near.receive_start.tolist() == [9]
+    twice = np.array([True])
+    pair = Sends(ints([0]), ints([2]), ints([8]), ints([130]), twice)
+    assert control(r.encode(pair, none), ints([0])) == ["wait 2", "pairs 64", "pairs 1"]
+    one = ints([1])
+    pair = Receives(ints([0]), one, one, ints([8]), ints([2050]), twice)
+    rows = r.encode(sends(), pair)
+    assert control(rows, rows.receive) == [
+        "point 2",
+        "receive pairs 1024",
+        "receive pairs 1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +221,9 @@ def test_limits_of_words() -> None:
         (sends(), receives((0, 0, 2048, 0, 1)), "no number below 2048"),
         (sends((0, 0, 0, 0)), receives(), "no words or no cycle"),
         (sends((0, -1, 0, 1)), receives(), "no words or no cycle"),
+        (doubled((0, 0, 4, 2)), receives(), "no whole number of 8-byte words"),
+        (doubled((0, 0, 8, 3)), receives(), "no whole number of 8-byte words"),
+        (doubled((0, 0, 0, 4), (0, 1, 16, 2)), receives(), "two words at cycle 1"),
     ],
 )
 def test_impossible_phases_are_refused(
@@ -256,22 +320,61 @@ def test_window_addresses_become_addresses(seed: int) -> None:
     )
     sizes = [top, top + 2, 5]
     bases = r.window_bases(sizes)
-    assert bases.tolist() == [0, top + 4, 2 * top + 12]
-    second = Receives(
-        received.tile,
-        received.cycle,
-        received.source,
-        received.address + bases[1],
-        received.words,
-    )
-    rows = r.encode(sent, second)
+    second = next(at for at in range(0, 1 << 21, 16) if at >= top + 4)
+    third = next(at for at in range(second, 1 << 21, 16) if at >= second + top + 8)
+    assert bases.tolist() == [0, second, third]
+    elsewhere = replace(received, address=received.address + bases[1])
+    rows = r.encode(sent, elsewhere)
     places = ints([4096, 1 << 20, 0])
     moved = r.relocate(rows, bases, ints(sizes), places)
     out, into = expected(sent, received)
-    assert words_sent(moved) == {slot: at + 4096 for slot, at in out.items()}
-    assert words_received(moved) == {
-        slot: (source, at + (1 << 20)) for slot, (source, at) in into.items()
+    assert items_sent(moved) == {
+        slot: (at + 4096, size) for slot, (at, size) in out.items()
     }
+    assert items_received(moved) == {
+        slot: (source, at + (1 << 20), size)
+        for slot, (source, at, size) in into.items()
+    }
+
+
+def test_64_bit_items_that_are_moved_to_odd_words_are_refused() -> None:
+    yes, no = np.array([True]), np.array([False])
+    for double, other in ((yes, no), (no, yes)):
+        rows = r.encode(
+            Sends(ints([0]), ints([0]), ints([0]), ints([4]), double),
+            Receives(ints([2]), ints([9]), ints([0]), ints([32]), ints([4]), other),
+        )
+        bases, sizes = r.window_bases([16, 16]), ints([16, 16])
+        assert r.relocate(rows, bases, sizes, ints([8, 264])) != rows
+        into = [(8, 260), (12, 264)]
+        one, two = into if double[0] else into[::-1]
+        assert r.relocate(rows, bases, sizes, ints(list(one))) != rows
+        with pytest.raises(RowsError, match="no multiple of 8"):
+            r.relocate(rows, bases, sizes, ints(list(two)))
+
+
+def test_64_bit_items_behind_words_of_4_bytes_have_their_own_place() -> None:
+    """One POINT is for 3 words and the 2 items behind them: these lie at 16 mod 8."""
+    rows = r.encode(
+        sends(),
+        Receives(
+            ints([2, 2]),
+            ints([9, 12]),
+            ints([0, 0]),
+            ints([4, 16]),
+            ints([3, 4]),
+            np.array([False, True]),
+        ),
+    )
+    assert control(rows, rows.receive, 2) == ["point 1", "receive 3", "receive pairs 2"]
+    bases, sizes = r.window_bases([64]), ints([64])
+    assert items_received(r.relocate(rows, bases, sizes, ints([8])))[2, 12] == (
+        0,
+        24,
+        8,
+    )
+    with pytest.raises(RowsError, match="no multiple of 8"):
+        r.relocate(rows, bases, sizes, ints([4]))
 
 
 def test_an_address_behind_its_buffer_is_refused() -> None:

@@ -17,7 +17,8 @@ from relayout_oracle import pairs
 from tiledialect.backend.call_runs import copy_runs
 from tiledialect.formats import FORMATS
 from tiledialect.layout import Layout
-from tiledialect.lowering.phase_schedule import Move, Phase, schedule_phase
+from tiledialect.lowering.phase_messages import Move, Phase
+from tiledialect.lowering.phase_schedule import schedule_phase
 from tiledialect.machine import Machine
 from tiledialect.relayout import element_places, relayout, replica_offsets
 from tiledialect.rows import relocate, window_bases

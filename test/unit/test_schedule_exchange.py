@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 from layout_oracle import random_pair, random_reduce_scatter
 from phase_builder import Outcome, Table, run_rows
-from row_words import words_received, words_sent
+from row_words import items_received, items_sent, words_received, words_sent
 
 from tiledialect.dialects.exchange import PhaseOp
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import the_program
 from tiledialect.layout import Cut, Factor, Group, Layout
-from tiledialect.lowering.phase_schedule import (
+from tiledialect.lowering.phase_messages import (
+    MessageTable,
     Move,
     Phase,
-    Scheduled,
     least_controls,
+    shortened,
+    transfer_table,
+)
+from tiledialect.lowering.phase_schedule import (
+    Scheduled,
     least_lengths,
-    message_table,
     schedule_phase,
     unordered,
 )
@@ -39,6 +44,13 @@ def machine(**exchange: int) -> Machine:
 
 
 BROAD = machine()
+PAIRED = machine(pair_tiles=2, pair_least_items=3)
+
+
+def message_table(on: Machine, phase: Phase) -> MessageTable:
+    """The messages of a phase, none longer than the machine allows."""
+    return shortened(transfer_table(on, phase), on.exchange.max_message_words)
+
 
 NEAR = Machine.from_fields(
     {
@@ -63,6 +75,35 @@ def random_phase(random: Random) -> Phase:
         sizes += [pair[0].tile_bytes, slots * pair[1].tile_bytes, staging]
         moves.append(move)
     return Phase(tuple(moves), tuple(sizes))
+
+
+def random_gather(random: Random) -> Phase:
+    """Moves from tiles that each have a part, to groups of tiles that want it all."""
+    moves: list[Move] = []
+    sizes: list[int] = []
+    for _ in range(random.randint(1, 2)):
+        words = random.choice([24, 96, 200, 400])
+        parts = random.choice([1, 2, 4, 8])
+        copies = random.choice([2, 4, 6, 7, 8])
+        one = Layout(
+            (words,),
+            4,
+            ((),),
+            (Factor(0),),
+            spread=(Group(parts, random.choice([1, 2])),),
+        )
+        all_ = Layout(
+            (words,),
+            4,
+            ((),),
+            (Factor(0),),
+            first=random.choice([0, 1, 4, 10, 32]),
+            replicas=(Group(copies, random.choice([1, 1, 2])),),
+        )
+        moves.append(Move(len(sizes), len(sizes) + 1, -1, one, all_, False))
+        sizes += [one.tile_bytes, all_.tile_bytes]
+    aligned = tuple(random.random() < 0.9 for _ in sizes)
+    return Phase(tuple(moves), tuple(sizes), aligned)
 
 
 def expected(phase: Phase) -> Arrivals:
@@ -197,6 +238,104 @@ def test_layouts_of_ragged_blocks_are_packed_by_delivery() -> None:
     columns = Layout((7, 5), 4, ((), (Cut(2, 4),)), (Factor(1), Factor(0)))
     phase = Phase((Move(0, 1, -1, rows, columns, False),), (60, 84))
     assert run(BROAD, schedule_phase(BROAD, phase)).arrived == expected(phase)
+
+
+def run_items(on: Machine, found: Scheduled) -> tuple[Arrivals, int, int]:
+    """What arrives, the last arrival, and how many 64-bit items are sent, where no rule
+    of them is broken: lanes, whole pairs, long runs."""
+    out, arrived, last = items_sent(found.rows), Arrivals(), 0
+    heard: dict[tuple[int, int], set[int]] = {slot: set() for slot in out}
+    for (tile, cycle), (source, to, size) in items_received(found.rows).items():
+        slot = source, cycle - on.latency(tile)
+        address, sent_size = out[slot]
+        assert sent_size == size
+        heard[slot].add(tile)
+        last = max(last, cycle + 1)
+        for word in range(0, size, 4):
+            assert (tile, to + word) not in arrived
+            arrived[tile, to + word] = (source, address + word)
+    double = {slot: address for slot, (address, size) in out.items() if size == 8}
+    for (source, cycle), address in double.items():
+        assert (source ^ 1, cycle) not in out
+        tiles = heard[source, cycle]
+        assert tiles == {tile ^ 1 for tile in tiles}
+        assert source not in tiles
+        assert address % 8 == 0
+        run = 1
+        for step in (-1, 1):
+            at = 1
+            while double.get((source, cycle + step * at)) == address + 8 * step * at:
+                run, at = run + 1, at + 1
+        assert run >= on.exchange.pair_least_items
+    assert all(heard.values())
+    return arrived, last, len(double)
+
+
+PAIR_SEEDS = range(60)
+
+
+@pytest.mark.parametrize("seed", PAIR_SEEDS)
+def test_rows_with_doubled_messages_deliver_the_transfers(seed: int) -> None:
+    random = Random(seed)
+    phase = random_gather(random) if seed % 3 else random_phase(random)
+    found, plain = schedule_phase(PAIRED, phase), schedule_phase(BROAD, phase)
+    arrived, last, items = run_items(PAIRED, found)
+    assert arrived == expected(phase)
+    numbers = found.numbers
+    assert numbers["length"] == max(last, numbers["row_bytes"] // 4)
+    assert items == 0 or numbers["length"] < plain.numbers["length"]
+    assert items > 0 or found.rows == plain.rows
+    for bound in ("bound_receive", "bound_send", "bound_control"):
+        assert numbers[bound] <= numbers["length"]
+        assert numbers[bound] <= plain.numbers[bound]
+    odd = replace(phase, aligned=(False,) * len(phase.buffer_bytes))
+    assert schedule_phase(PAIRED, odd) == plain
+
+
+def test_many_of_these_phases_have_doubled_messages() -> None:
+    doubled = 0
+    for seed in PAIR_SEEDS:
+        if seed % 3:
+            found = schedule_phase(PAIRED, random_gather(Random(seed)))
+            doubled += run_items(PAIRED, found)[2] > 0
+    assert doubled > 10
+
+
+def least_bounds(on: Machine, phase: Phase) -> tuple[int, int]:
+    """The receive and the send bound, message by message and word by word."""
+    table, bases = transfer_table(on, phase), window_bases(phase.buffer_bytes)
+    messages = table.messages
+    cycles, sent = dict.fromkeys(range(on.tiles), 0), dict.fromkeys(range(on.tiles), 0)
+    nearest = dict.fromkeys(range(on.tiles), 1 << 30)
+    aligned = [*phase.aligned] or [True] * bases.size
+    for i in range(messages.count):
+        source, words = int(messages.source[i]), int(messages.words[i])
+        first, end = messages.set_start[messages.destinations[i] :][:2]
+        tiles = set(messages.set_tiles[first:end].tolist())
+        places = [int(table.read[i]), int(table.written[i])]
+        fits = words % 2 == 0 and words // 2 >= on.exchange.pair_least_items
+        for place in places:
+            buffer = sum(int(base) <= place for base in bases) - 1
+            fits &= place % 8 == 0 and aligned[buffer]
+        doubled = {
+            tile for tile in tiles if fits and tile ^ 1 in tiles and tile ^ 1 != source
+        } - {source}
+        for tile in tiles:
+            cycles[tile] += words // 2 if tile in doubled else words
+            nearest[source] = min(nearest[source], on.latency(tile))
+        sent[source] += words // 2 if doubled == tiles else words
+    return (
+        max((n + on.latency(t) for t, n in cycles.items() if n), default=0),
+        max((n + nearest[t] for t, n in sent.items() if n), default=0),
+    )
+
+
+@pytest.mark.parametrize("seed", PAIR_SEEDS)
+def test_bounds_count_each_receiver_at_its_best(seed: int) -> None:
+    phase = random_gather(Random(seed)) if seed % 3 else random_phase(Random(seed))
+    numbers = schedule_phase(PAIRED, phase).numbers
+    bounds = (numbers["bound_receive"], numbers["bound_send"])
+    assert bounds == least_bounds(PAIRED, phase)
 
 
 TWICE = """

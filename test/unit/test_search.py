@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plan_oracle import Costed, every_plan
-from planning_programs import random_program, sampled, tables
+from planning_programs import random_machine, random_program, sampled, tables
 from tile_programs import parse
 
 from tiledialect.machine import Machine
@@ -26,7 +26,7 @@ ROOMY = 1 << 20
 
 def machine(rng: random.Random) -> Machine:
     """Four or sixteen tiles, with a support that rows may outgrow, or not."""
-    base = Machine.load(rng.choice(("mini4", "mini16")))
+    base = random_machine(rng)
     support = rng.choice((base.memory.support_bytes, 1024))
     return replace(base, memory=replace(base.memory, support_bytes=support))
 

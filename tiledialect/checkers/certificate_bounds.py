@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 WORD = 4
 PIECE = 32
 """Pieces of a block that is spread are whole multiples of so many bytes."""
+ITEM = 8
+"""Two tiles that share a block may receive items of so many bytes together."""
 ALIGN = 16
 DEPTH = 3
 """The dimension that is summed over."""
@@ -219,17 +221,55 @@ class Contraction:
             return self._sharing(number, grids) > 1
         return np.full(len(grids), fetched == LINEAR or spread is True)
 
+    def _spread_piece(
+        self, number: int, blocks: Sequence[Ints], grids: Ints
+    ) -> tuple[Ints, Ints]:
+        """Bytes of a block in whole grains, and of a tile's piece of it."""
+        grains = self.work.grains
+        padded = [per(block, grains[d]) * grains[d] for d, block in enumerate(blocks)]
+        size = self._block_bytes(number, padded)
+        return size, per(per(size, self._sharing(number, grids)), PIECE) * PIECE
+
+    def _arriving(self, number: int, blocks: Sequence[Ints], grids: Ints) -> Ints:
+        """Cycles in which the words of a block come to a tile. Two a cycle take at
+        least: half; of a block that is spread, that of the own pair's pieces; and the
+        way there from linear ownership, in a phase more or by a codelet that packs."""
+        size = self._block_bytes(number, blocks)
+        one, two = per(size, WORD), per(size, ITEM)
+        piece = size // self._sharing(number, grids) // WORD
+        if self.place.fetched[number] == STORED:
+            two = two + piece
+        elif self.place.fetched[number] == LINEAR:
+            packing = per(size, PIECE) * self.machine.copy.run_cycles
+            two = two + np.minimum(2 * piece + self.phase_start, packing)
+        paired = self._in_pairs(number, blocks, grids)
+        return np.where(paired, np.minimum(one, two), one)
+
+    def _in_pairs(self, number: int, blocks: Sequence[Ints], grids: Ints) -> Mask:
+        """Where tiles 2i and 2i + 1 have the same block of an operand, for each i, and
+        may receive two words of it a cycle. Tile numbers run over k, b, m, n."""
+        exchange = self.machine.exchange
+        row = np.ones(len(grids), dtype=np.int64)
+        same = np.ones(len(grids), dtype=np.bool_)
+        for dim in (2, 1, 0, DEPTH):
+            if dim in self.work.uses[number].axes:
+                same = same & (grids[:, dim] == 1)
+            else:
+                row = row * np.where(same, grids[:, dim], 1)
+        paired = (row % 2 == 0) & (exchange.pair_tiles == 2)
+        if self.place.fetched[number] == STORED:
+            _, piece = self._spread_piece(number, blocks, grids)
+            paired = paired & (piece >= exchange.pair_least_items * ITEM)
+        return paired
+
     def _messages(self, number: int, blocks: Sequence[Ints], grids: Ints) -> Ints:
         """Messages that bring an operand to a tile that needs it: of a block that is
         gathered one from each tile that has a piece, of one from linear ownership maybe
         one for each row of a panel instead."""
         if self.place.fetched[number] == LINKED:
             return np.ones(len(grids), dtype=np.int64)
-        grains = self.work.grains
-        padded = [per(block, grains[d]) * grains[d] for d, block in enumerate(blocks)]
-        size = self._block_bytes(number, padded)
-        sharing = self._sharing(number, grids)
-        piece = per(per(size, sharing), PIECE) * PIECE
+        grains, sharing = self.work.grains, self._sharing(number, grids)
+        size, piece = self._spread_piece(number, blocks, grids)
         pieces = np.minimum(sharing, per(size, np.maximum(piece, 1)))
         if self.place.fetched[number] == LINEAR:
             panels = per(blocks[DEPTH], grains[DEPTH])
@@ -287,7 +327,7 @@ class Contraction:
                 moved = self._sharing(number, grids) > 1
             elif fetched == LINEAR:
                 moved = np.ones(len(grids), dtype=np.bool_)
-            words = words + moved * per(self._block_bytes(number, blocks), WORD)
+            words = words + moved * self._arriving(number, blocks, grids)
             phases = phases + moved
         if steps > 1:
             phases = np.full(len(grids), steps)

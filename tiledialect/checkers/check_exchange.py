@@ -5,7 +5,8 @@ Writes  nothing.
 Holds   every word of the moves' transfers arrives once, from its source, and nothing
         else does; no port is used twice; figures are true; a tile never sends what it
         receives; buffers read and written in one cycle are apart, and no serial pair is
-        read and written in one; copies that belong to a move are there.
+        read and written in one; items of two words keep the rules of pairs of tiles;
+        copies that belong to a move are there.
 Fails   on the first fault, with phase, tile, cycle and address.
 
 Method: rows are decoded here (`row_reader`), moves are expanded by `relayout`, and
@@ -80,6 +81,7 @@ def window_of(values: list[SSAValue]) -> Window:
                 tiles=buffer.tile_set.array(),
                 storage=numbers.setdefault(outer, len(numbers)),
                 storage_offset=offset,
+                align=buffer.align.value.data,
             )
         )
     return Window(blocks)

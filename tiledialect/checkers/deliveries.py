@@ -141,10 +141,9 @@ def _check_inside(
 ) -> None:
     """The runs that are kept lie in a buffer."""
     if kept.any():
-        room = window.bases[number + 1] - window.bases[number] - WORD_BYTES
+        block = window.buffers[number]
         end = int((offset + words * WORD_BYTES)[kept].max())
-        if end > room or offset[kept].min() < 0:
-            block = window.buffers[number]
+        if end > block.room or offset[kept].min() < 0:
             raise Disproof(
                 f"a move needs bytes up to {end} of {block.name}, which has"
                 f" {block.bytes}"
@@ -189,6 +188,8 @@ def delivered_runs(latency: Ints, window: Window, rows: Rows) -> Runs:
     word that is put out reaches nobody. `latency` is indexed by tile."""
     sends, receives = rows.sends, rows.receives
     pieces = _paired(latency, sends, receives)
+    if rows.doubled:
+        pieces = _in_words(window, sends, receives, pieces)
     got = np.bincount(pieces.receive, pieces.words, len(receives.tile))
     if (got != receives.words).any():
         _refuse_silence(window, receives, int(np.argmax(got != receives.words)))
@@ -206,7 +207,7 @@ def delivered_runs(latency: Ints, window: Window, rows: Rows) -> Runs:
 @dataclass(frozen=True)
 class _Pieces:
     """Stretches of one receive that meet one send: run numbers, and the first word of
-    the stretch counted from the start of either run."""
+    the stretch counted from the start of either run. `_paired` counts items instead."""
 
     receive: Ints
     send: Ints
@@ -216,23 +217,50 @@ class _Pieces:
 
 
 def _paired(latency: Ints, sends: Sends, receives: Receives) -> _Pieces:
-    """The stretches in which the words of a receive are put out by its source."""
+    """The stretches in which the items of a receive are put out by its source."""
     start = sends.tile * TILE_SPAN + sends.cycle
     wanted = receives.source * TILE_SPAN + receives.cycle - latency[receives.tile]
-    last_wanted = wanted + receives.words - 1
+    last_wanted = wanted + receives.cycles - 1
     first = np.maximum(np.searchsorted(start, wanted, side="right") - 1, 0)
     last = first.copy()
-    wide = last_wanted >= np.append(start + sends.words, 0)[first]
+    wide = last_wanted >= np.append(start + sends.cycles, 0)[first]
     last[wide] = np.searchsorted(start, last_wanted[wide], side="right") - 1
     count = np.maximum(last - first + 1, 0)
     receive = np.repeat(np.arange(len(count), dtype=np.int64), count)
     send = ragged(first, count)
     begin = np.maximum(start[send], wanted[receive])
-    end = np.minimum(start[send] + sends.words[send], last_wanted[receive] + 1)
+    end = np.minimum(start[send] + sends.cycles[send], last_wanted[receive] + 1)
     kept = end > begin
     receive, send, begin, end = receive[kept], send[kept], begin[kept], end[kept]
     return _Pieces(
         receive, send, begin - wanted[receive], begin - start[send], end - begin
+    )
+
+
+def _in_words(
+    window: Window, sends: Sends, receives: Receives, pieces: _Pieces
+) -> _Pieces:
+    """Stretches of items as stretches of words. Raises Disproof where the two sides of
+    one hold items of different size."""
+    receive, send = pieces.receive, pieces.send
+    double = receives.doubled[receive]
+    differ = double != sends.doubled[send]
+    if differ.any():
+        at = int(np.argmax(differ))
+        size, other = (2, 1) if double[at] else (1, 2)
+        run, by = int(receive[at]), int(send[at])
+        cycle = int(sends.cycle[by] + pieces.send_offset[at])
+        raise Disproof(
+            f"tile {receives.tile[run]} takes items of {size} words for"
+            f" {window.name(int(receives.address[run]))}, but tile {sends.tile[by]}"
+            f" sends items of {other} in cycle {cycle}"
+        )
+    return _Pieces(
+        receive,
+        send,
+        pieces.receive_offset << double,
+        pieces.send_offset << double,
+        pieces.words << double,
     )
 
 
@@ -259,8 +287,9 @@ def _check_heard(window: Window, sends: Sends, pieces: _Pieces) -> None:
     if (heard <= 0).any():
         word = int(np.argmax(heard <= 0))
         at = int(np.searchsorted(position, word, side="right")) - 1
-        cycle = int(sends.cycle[at]) + word - int(position[at])
-        address = int(sends.address[at]) + (word - int(position[at])) * WORD_BYTES
+        inside = word - int(position[at])
+        address = int(sends.address[at]) + inside * WORD_BYTES
+        cycle = int(sends.cycle[at]) + (inside >> int(sends.doubled[at]))
         raise Disproof(
             f"tile {sends.tile[at]} sends {window.name(address)} in cycle {cycle},"
             " which no tile receives"

@@ -24,6 +24,8 @@ from tiledialect.checkers.deliveries import (
     sent_places,
 )
 from tiledialect.checkers.disproof import Disproof
+from tiledialect.checkers.doubling import Doubling, doubling_of
+from tiledialect.checkers.pair_rules import check_pairs
 from tiledialect.checkers.row_reader import (
     Receives,
     Rows,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 
 MOST_RECEIVED = 1024
-"""Words that one RECEIVE takes at most, by its field."""
+"""Items that one RECEIVE takes at most, by its field."""
 
 LONGEST = 1 << 31
 """No phase lasts longer, so that tile and cycle fit in one key."""
@@ -78,9 +80,13 @@ def prove_phase(
     want = expected_runs(window, moves)
     rows = decode_rows(machine, table)
     _check_horizon(rows, claims.length)
-    compare(window, delivered_runs(latency, window, rows), want)
-    _check_figures(machine, window, moves, rows, want, claims)
-    _check_bounds(window, moves, want, latency, claims)
+    got = delivered_runs(latency, window, rows)
+    if rows.doubled:
+        check_pairs(machine, window, rows)
+    compare(window, got, want)
+    doubling = doubling_of(machine, window, moves)
+    _check_figures(machine, window, moves, rows, want, doubling, claims)
+    _check_bounds(moves, want, doubling, latency, claims)
     _check_in_place(window, moves, rows)
     _check_elements(window, rows, apart)
     return rows
@@ -91,10 +97,10 @@ def _check_horizon(rows: Rows, length: int) -> None:
     if not 0 <= length <= LONGEST:
         raise Disproof(f"the phase says that its length is {length}")
     for verb, runs in (("sends", rows.sends), ("receives", rows.receives)):
-        late = runs.cycle + runs.words > length
+        late = runs.cycle + runs.cycles > length
         if late.any():
             at = int(np.argmax(late))
-            last = runs.cycle[at] + runs.words[at] - 1
+            last = runs.cycle[at] + runs.cycles[at] - 1
             raise Disproof(
                 f"tile {runs.tile[at]} {verb} in cycle {last},"
                 f" the phase says that its length is {length}"
@@ -107,15 +113,16 @@ def _check_figures(
     moves: Sequence[MoveTable],
     rows: Rows,
     want: Runs,
+    doubling: Doubling,
     claims: Claims,
 ) -> None:
     receives = rows.receives
-    arrivals = int((receives.cycle + receives.words).max(initial=0))
+    arrivals = int((receives.cycle + receives.cycles).max(initial=0))
     controls = int(rows.controls.max(initial=0))
     _equal("length", claims.length, max(arrivals, controls))
     row_bytes = controls * machine.exchange.control_word_bytes
     _equal("row bytes", claims.row_bytes, row_bytes)
-    fewest = fewest_controls(machine, window, moves, want)
+    fewest = fewest_controls(machine, window, moves, want, doubling)
     if not fewest <= claims.bound_control <= controls:
         raise Disproof(
             f"the phase says that its control bound is {claims.bound_control}; its"
@@ -133,8 +140,9 @@ def _check_figures(
 def fewest_messages(machine: Machine, rows: Rows) -> int:
     """The least number of messages, none too long, that the sends can be."""
     s = rows.sends
-    ends = s.cycle + s.words
+    ends = s.cycle + s.cycles
     joined = (s.tile[1:] == s.tile[:-1]) & (s.cycle[1:] == ends[:-1])
+    joined &= s.doubled[1:] == s.doubled[:-1]
     joined &= s.address[1:] == s.address[:-1] + s.words[:-1] * WORD_BYTES
     if not len(s.tile):
         return 0
@@ -144,13 +152,18 @@ def fewest_messages(machine: Machine, rows: Rows) -> int:
 
 
 def fewest_controls(
-    machine: Machine, window: Window, moves: Sequence[MoveTable], want: Runs
+    machine: Machine,
+    window: Window,
+    moves: Sequence[MoveTable],
+    want: Runs,
+    doubling: Doubling,
 ) -> int:
-    """Control words that some tile needs for these transfers on any schedule."""
+    """Control words that some tile needs for these transfers on any schedule. A tile
+    that may move items of two words is taken to move nothing else."""
     x = machine.exchange
     other = np.append(True, want.source[1:] != want.source[:-1])[: len(want.place)]
     taker, words = _stretches(want.place, want.words, other)
-    receives = -(-words // MOST_RECEIVED)
+    receives = -(-words // (MOST_RECEIVED << doubling.takes[taker]))
     needed = np.bincount(taker, receives * x.source_controls, machine.tiles)
     needed += np.where(needed > 0, x.pointer_controls, 0)
     none = np.zeros(0, np.int64)
@@ -159,7 +172,7 @@ def fewest_controls(
     order = np.argsort(sent, kind="stable")
     nowhere = np.zeros(len(sent), np.bool_)
     sender, words = _stretches(sent[order], sizes[order], nowhere)
-    sends = -(-words // x.send_chunk_words)
+    sends = -(-words // (x.send_chunk_words << doubling.puts[sender]))
     needed += np.bincount(sender, sends * x.send_controls, machine.tiles)
     return int(np.where(needed > 0, needed + x.phase_controls, 0).max())
 
@@ -175,23 +188,26 @@ def _stretches(key: Ints, words: Ints, breaks: NDArray[np.bool_]) -> tuple[Ints,
 
 
 def _check_bounds(
-    window: Window,
     moves: Sequence[MoveTable],
     want: Runs,
+    doubling: Doubling,
     latency: Ints,
     claims: Claims,
 ) -> None:
-    """The printed bounds are those of the transfer table, and the length meets them."""
+    """The printed bounds are those of the transfer table, and the length meets them.
+    Words that may come or go two a cycle are counted so."""
     tiles = len(latency)
     taker = want.tile
     words_in = np.bincount(taker, want.words, tiles).astype(np.int64)
-    received = np.where(words_in > 0, words_in + latency, 0)
+    cycles_in = words_in - doubling.saved_in
+    received = np.where(words_in > 0, cycles_in + latency, 0)
     words_out = np.zeros(tiles, np.int64)
     for move in moves:
         np.add.at(words_out, move.transfers.source, move.transfers.words)
     least = np.full(tiles, TILE_SPAN, np.int64)
     np.minimum.at(least, want.source, latency[taker])
-    sent = np.where(words_out > 0, words_out + least, 0)
+    cycles_out = words_out - doubling.saved_out
+    sent = np.where(words_out > 0, cycles_out + least, 0)
     _equal("receive bound", claims.bound_receive, int(received.max(initial=0)))
     _equal("send bound", claims.bound_send, int(sent.max(initial=0)))
     bound = max(claims.bound_receive, claims.bound_send, claims.bound_control)
@@ -253,7 +269,11 @@ def _check_elements(
 
 def _select_sends(sends: Sends, kept: NDArray[np.bool_]) -> Sends:
     return Sends(
-        sends.tile[kept], sends.cycle[kept], sends.address[kept], sends.words[kept]
+        sends.tile[kept],
+        sends.cycle[kept],
+        sends.address[kept],
+        sends.words[kept],
+        sends.cycles[kept],
     )
 
 
@@ -263,6 +283,7 @@ def _select_receives(receives: Receives, kept: NDArray[np.bool_]) -> Receives:
         receives.cycle[kept],
         receives.address[kept],
         receives.words[kept],
+        receives.cycles[kept],
         receives.source[kept],
     )
 
@@ -272,8 +293,8 @@ def _check_never_together(
 ) -> None:
     start = reads.tile * TILE_SPAN + reads.cycle
     arrive = writes.tile * TILE_SPAN + writes.cycle
-    below = np.searchsorted(start, arrive + writes.words, side="left") - 1
-    end = np.append(start + reads.words, 0)
+    below = np.searchsorted(start, arrive + writes.cycles, side="left") - 1
+    end = np.append(start + reads.cycles, 0)
     clash = (below >= 0) & (end[below] > arrive)
     if clash.any():
         at = int(np.argmax(clash))

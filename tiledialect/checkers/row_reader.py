@@ -9,6 +9,8 @@ which words it takes in. The top three bits of a word are its opcode:
 3 RECEIVE  bits 28..18 source tile, 17..10 idle cycles, 9..0 words - 1
 4 POINT    bits 18..0 address / 4 of the next received word
 5 PAUSE    bits 28..0 idle cycles before the next receive
+6 SEND_PAIR     as SEND, in items of two words
+7 RECEIVE_PAIR  as RECEIVE, in items of two words
 
 Addresses are those of the phase's window, in bytes; cycles count from the phase's
 start, for a receive at the arrival of the word.
@@ -31,8 +33,19 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-SEND, WAIT, RECEIVE, POINT, PAUSE = 1, 2, 3, 4, 5
-NAMES = {SEND: "SEND", WAIT: "WAIT", RECEIVE: "RECEIVE", POINT: "POINT", PAUSE: "PAUSE"}
+SEND, WAIT, RECEIVE, POINT, PAUSE, SEND_PAIR, RECEIVE_PAIR = 1, 2, 3, 4, 5, 6, 7
+NAMES = {
+    SEND: "SEND",
+    WAIT: "WAIT",
+    RECEIVE: "RECEIVE",
+    POINT: "POINT",
+    PAUSE: "PAUSE",
+    SEND_PAIR: "SEND_PAIR",
+    RECEIVE_PAIR: "RECEIVE_PAIR",
+}
+KINDS = np.array([0, SEND, WAIT, RECEIVE, POINT, PAUSE, SEND, RECEIVE], np.int64)
+"""What a word does, by opcode, be its items of one word or of two."""
+
 LOW_29 = (1 << 29) - 1
 LOW_19 = (1 << 19) - 1
 
@@ -57,24 +70,36 @@ class RowTable(Protocol):
 @dataclass(frozen=True)
 class Sends:
     """Runs of words put out, by tile and then cycle: word i of a run leaves `tile` in
-    `cycle + i`, read at `address + 4 i`."""
+    `cycle + i`, read at `address + 4 i`; of a doubled run two words leave in each of
+    its `cycles`, the one at the lower address first."""
 
     tile: Ints
     cycle: Ints
     address: Ints
     words: Ints
+    cycles: Ints
+
+    @property
+    def doubled(self) -> Flags:
+        return self.words > self.cycles
 
 
 @dataclass(frozen=True)
 class Receives:
     """Runs of words taken in, by tile and then cycle: word i of a run arrives in
-    `cycle + i` from `source` and goes to `address + 4 i`."""
+    `cycle + i` from `source` and goes to `address + 4 i`; of a doubled run two words
+    arrive in each of its `cycles`."""
 
     tile: Ints
     cycle: Ints
     address: Ints
     words: Ints
+    cycles: Ints
     source: Ints
+
+    @property
+    def doubled(self) -> Flags:
+        return self.words > self.cycles
 
 
 @dataclass(frozen=True)
@@ -85,22 +110,29 @@ class Rows:
     controls: Ints
     sends: Sends
     receives: Receives
+    doubled: bool  # whether any run is
 
 
 @dataclass(frozen=True)
 class _Words:
     """Every stored word taken apart; fields that an opcode lacks are 0."""
 
-    opcode: Ints
+    kind: Ints  # SEND for SEND_PAIR too, RECEIVE for RECEIVE_PAIR
     program: Ints  # number of the program that the word is in
-    moved: Ints  # words that a SEND or RECEIVE moves
+    items: Ints  # that a SEND or RECEIVE moves, one a cycle
+    moved: Ints  # words that these items are
     idle: Ints  # cycles before it, or of it
     address: Ints
     source: Ints
 
     @property
     def cycles(self) -> Ints:
-        return self.moved + self.idle
+        return self.items + self.idle
+
+    @property
+    def doubled(self) -> bool:
+        """Whether some item is of two words; if not, the two tables are one."""
+        return self.moved is not self.items
 
 
 def decode_rows(machine: Machine, table: RowTable) -> Rows:
@@ -111,16 +143,17 @@ def decode_rows(machine: Machine, table: RowTable) -> Rows:
     clock = _since_program_start(words.cycles, table.start)
     return Rows(
         tiles=table.tiles,
-        controls=_control_words(machine, table, words.opcode),
+        controls=_control_words(machine, table, words.kind),
         sends=_sends(table, words, clock),
         receives=_receives(table, words, clock),
+        doubled=words.doubled,
     )
 
 
 def row_controls(machine: Machine, table: RowTable) -> Ints:
     """The control words of each of the table's tiles, rows not looked into further."""
     _check_table(machine, table)
-    return _control_words(machine, table, table.words >> 29)
+    return _control_words(machine, table, KINDS[table.words >> 29])
 
 
 def ragged(starts: Ints, counts: Ints) -> Ints:
@@ -179,18 +212,22 @@ def _check_use(table: RowTable, programs: int) -> None:
 def _take_apart(table: RowTable) -> _Words:
     word = table.words.astype(np.int64)
     opcode = word >> 29
-    is_send, is_receive = opcode == SEND, opcode == RECEIVE
-    is_idle = (opcode == WAIT) | (opcode == PAUSE)
+    kind = KINDS[opcode]
+    is_send, is_receive = kind == SEND, kind == RECEIVE
+    is_idle = (kind == WAIT) | (kind == PAUSE)
     counts = np.diff(table.start)
     zero = np.zeros_like(word)
+    items = np.where(is_send, (word >> 19 & 63) + 1, zero)
+    items += np.where(is_receive, (word & 1023) + 1, zero)
+    double = opcode >= SEND_PAIR
     return _Words(
-        opcode=opcode,
+        kind=kind,
         program=np.repeat(np.arange(len(counts), dtype=np.int64), counts),
-        moved=np.where(is_send, (word >> 19 & 63) + 1, zero)
-        + np.where(is_receive, (word & 1023) + 1, zero),
+        items=items,
+        moved=np.where(double, 2 * items, items) if double.any() else items,
         idle=np.where(is_idle, word & LOW_29, zero)
         + np.where(is_receive, word >> 10 & 255, zero),
-        address=np.where(is_send | (opcode == POINT), (word & LOW_19) * 4, zero),
+        address=np.where(is_send | (kind == POINT), (word & LOW_19) * 4, zero),
         source=np.where(is_receive, word >> 18 & 2047, -1),
     )
 
@@ -199,27 +236,30 @@ def _check_fields(machine: Machine, table: RowTable, words: _Words) -> None:
     """Every word is one that its program may hold, with nothing in unused bits."""
     sends = np.zeros(len(table.start) - 1, dtype=np.bool_)
     sends[table.send[table.send >= 0]] = True
-    op = words.opcode
+    kind, raw = words.kind, table.words
     in_send = sends[words.program]
-    sending = (op == SEND) | (op == WAIT)
-    receiving = (op == RECEIVE) | (op == POINT) | (op == PAUSE)
+    sending = (kind == SEND) | (kind == WAIT)
+    receiving = (kind == RECEIVE) | (kind == POINT) | (kind == PAUSE)
     misfits = (in_send & ~sending) | (~in_send & ~receiving)
     if misfits.any():
         at = int(np.argmax(misfits))
-        kind = "send" if sends[words.program[at]] else "receive"
-        name = NAMES.get(int(op[at]), f"opcode {op[at]}")
-        raise Disproof(_where(table, words, at) + f"{name} in a {kind} program")
-    raw = table.words
-    unused = ((op == SEND) & (raw >> 25 & 15 != 0)) | (
-        (op == POINT) & (raw >> 19 & 1023 != 0)
+        role = "send" if sends[words.program[at]] else "receive"
+        opcode = int(raw[at]) >> 29
+        name = NAMES.get(opcode, f"opcode {opcode}")
+        raise Disproof(_where(table, words, at) + f"{name} in a {role} program")
+    unused = ((kind == SEND) & (raw >> 25 & 15 != 0)) | (
+        (kind == POINT) & (raw >> 19 & 1023 != 0)
     )
     _refuse(table, words, unused, "bits that mean nothing are set")
     chunk = machine.exchange.send_chunk_words
     _refuse(
-        table, words, (op == SEND) & (words.moved > chunk), f"more than {chunk} words"
+        table, words, (kind == SEND) & (words.items > chunk), f"more than {chunk} words"
     )
-    unknown = (op == RECEIVE) & ~np.isin(words.source, table.tiles)
+    unknown = (kind == RECEIVE) & ~np.isin(words.source, table.tiles)
     _refuse(table, words, unknown, "receives from a tile without a row")
+    if words.doubled and machine.exchange.pair_tiles != 2:
+        double = words.moved > words.items
+        _refuse(table, words, double, f"{machine.name} has no items of two words")
 
 
 def _refuse(table: RowTable, words: _Words, wrong: Flags, what: str) -> None:
@@ -246,18 +286,19 @@ def _since_program_start(amounts: Ints, start: Ints) -> Ints:
 
 
 def _sends(table: RowTable, words: _Words, clock: Ints) -> Sends:
-    kept = np.flatnonzero(words.opcode == SEND)
+    kept = np.flatnonzero(words.kind == SEND)
     tile, at = _by_tile(table, table.send, words, kept)
     return Sends(
         tile=table.tiles[tile],
         cycle=clock[at],
         address=words.address[at],
         words=words.moved[at],
+        cycles=words.items[at],
     )
 
 
 def _receives(table: RowTable, words: _Words, clock: Ints) -> Receives:
-    kept = np.flatnonzero(words.opcode == RECEIVE)
+    kept = np.flatnonzero(words.kind == RECEIVE)
     address = _receive_addresses(table, words)
     tile, at = _by_tile(table, table.receive, words, kept)
     return Receives(
@@ -265,16 +306,17 @@ def _receives(table: RowTable, words: _Words, clock: Ints) -> Receives:
         cycle=table.receive_start[tile] + clock[at] + words.idle[at],
         address=address[at],
         words=words.moved[at],
+        cycles=words.items[at],
         source=words.source[at],
     )
 
 
 def _receive_addresses(table: RowTable, words: _Words) -> Ints:
     """Where each RECEIVE writes: behind the last word, counted from the last POINT."""
-    position = np.arange(len(words.opcode), dtype=np.int64)
-    pointed = np.where(words.opcode == POINT, position, -1)
+    position = np.arange(len(words.kind), dtype=np.int64)
+    pointed = np.where(words.kind == POINT, position, -1)
     last = np.maximum.accumulate(pointed) if len(pointed) else pointed
-    lost = (words.opcode == RECEIVE) & (last < table.start[:-1][words.program])
+    lost = (words.kind == RECEIVE) & (last < table.start[:-1][words.program])
     _refuse(table, words, lost, "receives before its program has set an address")
     moved = _since_program_start(words.moved, table.start)
     return words.address[last] + 4 * (moved - moved[last])
@@ -292,13 +334,13 @@ def _by_tile(
 
 
 def _control_words(
-    machine: Machine, table: RowTable, opcode: NDArray[np.integer]
+    machine: Machine, table: RowTable, kind: NDArray[np.integer]
 ) -> Ints:
     """Control words that each tile issues in the phase."""
     x = machine.exchange
     issued = np.zeros(8, np.int64)
     issued[[SEND, WAIT, RECEIVE]] = x.send_controls, x.gap_controls, x.source_controls
     issued[[POINT, PAUSE]] = x.pointer_controls, 1
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(issued[opcode])])
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(issued[kind])])
     of_program = np.append(np.diff(before[table.start]), 0)  # program -1: none
     return x.phase_controls + of_program[table.send] + of_program[table.receive]

@@ -22,6 +22,7 @@ from tiledialect.candidates import (
     Candidates,
     grains,
     matrix_mode,
+    neighbours,
     panel_order,
     result_order,
     splittable_reduction,
@@ -255,6 +256,8 @@ def _operand_cost(
     width = program.values[operand.value].form.format.bytes
     order = operand_order(program, group, machine, position)
     block = _projected(group, blocks, operand, order, width)
+    if machine.exchange.pair_tiles > 1:
+        block = block.with_(neighbours=neighbours(group, operand.axes, table.parts))
     steps = table.variant.steps
     others = [d for d in range(len(group.dims)) if d not in operand.axes]
     users = table.parts[:, others].prod(axis=1)

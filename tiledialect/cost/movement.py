@@ -8,13 +8,21 @@ against the tables of real transfers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiledialect.codelets import copy_cycles
+from tiledialect.cost.local_runs import most_local
 from tiledialect.cost.messages import Counts, counts
+from tiledialect.cost.pairs import (
+    doubled_sends,
+    doubled_words,
+    may_share,
+    run_bytes,
+    whole_pairs,
+)
 from tiledialect.cost.spec import Spec, ceil_div
 from tiledialect.machine import Machine
 from tiledialect.rows import RECEIVE_WORDS
@@ -90,7 +98,7 @@ def movement(
     counted = counts(source, destination)
     moved = _priced(machine, source, destination, counted, not shared)
     if shared:
-        return moved
+        return _paired(machine, source, destination, counted, moved)
     away = ~same_place(source, destination)
     return Movement(
         moved.exchange * away,
@@ -101,9 +109,34 @@ def movement(
     )
 
 
+def _paired(
+    machine: Machine, source: Spec, destination: Spec, counted: Counts, plain: Movement
+) -> Movement:
+    """The same where pairs of tiles may take long runs as 64-bit items: the shorter of
+    both phases, and room for the control words of either."""
+    some = may_share(machine, destination) & (plain.exchange > 0)
+    if not some.any():
+        return plain
+    x = machine.exchange
+    words_out = ceil_div(counted.bytes_out, WORD) + counted.messages_out
+    more = some * doubled_sends(machine, counted, words_out) * x.control_word_bytes
+    fits, into, out = doubled_words(machine, source, destination, counted)
+    fits = some & fits & ~staged(source, destination)
+    rows = plain.row_bytes + more
+    length = np.maximum(into, out) + machine.latency(machine.tiles - 1)
+    length = np.maximum(length, rows // x.control_word_bytes) + x.phase_cycles
+    exchange = np.where(fits, np.minimum(length, plain.exchange), plain.exchange)
+    return replace(
+        plain, exchange=exchange, row_bytes=rows, send_bytes=plain.send_bytes + more
+    )
+
+
 def least_exchange(machine: Machine, destination: Spec) -> Ints:
     """The least that an exchange phase into this layout takes, from wherever."""
-    words = ceil_div(destination.tile_elements * destination.element_bytes, WORD)
+    size = destination.tile_elements * destination.element_bytes
+    words = ceil_div(size, WORD)
+    paired = whole_pairs(machine, destination) & (size >= run_bytes(machine))
+    words = np.where(paired, ceil_div(words, 2), words)
     fixed = machine.latency(machine.tiles - 1) + machine.exchange.phase_cycles
     return np.where(words > 0, words + fixed, 0)
 
@@ -223,6 +256,10 @@ def _copies(
         return at_bytes * small
     both = np.minimum(counted.bytes_in, counted.bytes_out)
     runs = np.minimum(counted.messages_in, counted.messages_out)
+    common = most_local(source, destination)
+    if common is not None:
+        runs = np.minimum(runs, common[0])
+        both = np.minimum(both, runs * common[1])
     row = source.shape[-1] * width if source.shape else width
     own = copy_cycles(machine, both, runs, 2 * WORD if row % 8 == 0 else WORD)
     return np.where(at_bytes, small, own)

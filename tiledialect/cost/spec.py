@@ -41,6 +41,8 @@ class Spec:
     linear   tiles of linear ownership; 0: not linear (then blocks are the shape)
     windowed of each outer block one inner one is held, the others come in other steps
     part     some of a longer tensor's linear ownership, from any tile on
+    neighbours  tiles in a row, from a multiple of as many on, that hold the same block;
+             None: not known
     """
 
     shape: tuple[int, ...]
@@ -53,6 +55,7 @@ class Spec:
     linear: int = 0
     windowed: bool = False
     part: bool = False
+    neighbours: Ints | None = None
 
     @staticmethod
     def of_linear(shape: tuple[int, ...], element_bytes: int, tiles: int) -> Spec:

@@ -48,7 +48,18 @@ def layout_spec(layout: Layout, inner: Layout) -> Spec:
         spread=spread,
         spread_bytes=layout.spread_bytes,
         windowed=bool(layout.windows),
+        neighbours=_neighbours(layout),
     )
+
+
+def _neighbours(layout: Layout) -> Ints:
+    """Tiles in a row that hold the same block."""
+    count = 1
+    for group in sorted(layout.replicas, key=lambda group: group.stride):
+        if group.stride != count or layout.first % (count * group.count):
+            break
+        count *= group.count
+    return np.array([count], dtype=np.int64)
 
 
 def _blocks(layout: Layout) -> tuple[Ints, ...]:

@@ -1,8 +1,8 @@
 """Rows as text: a table that people read, or a compressed one that only says its size.
 
 The table has one tile a line: `tile 3 send 0:16 at 0, 32:48 at 9 receive 64:80 from 1
-at 22`, which are byte ranges and cycles. It is used for small phases, and only where
-reading it back gives the same rows.
+at 22`, which are byte ranges and cycles; a range of 64-bit items is `0:512 doubled`.
+The table is used for small phases, and only where reading it back gives the same rows.
 """
 
 from __future__ import annotations
@@ -74,14 +74,17 @@ def _table(rows: Rows) -> list[str]:
 
 
 def _send(sends: Sends, i: int) -> str:
-    first = sends.address[i]
-    return f"{first}:{first + 4 * sends.words[i]} at {sends.cycle[i]}"
+    return f"{_range(sends, i)} at {sends.cycle[i]}"
 
 
 def _receive(receives: Receives, i: int) -> str:
-    first = receives.address[i]
-    end = first + 4 * receives.words[i]
-    return f"{first}:{end} from {receives.source[i]} at {receives.cycle[i]}"
+    return f"{_range(receives, i)} from {receives.source[i]} at {receives.cycle[i]}"
+
+
+def _range(runs: Sends | Receives, i: int) -> str:
+    first = runs.address[i]
+    doubled = runs.double is not None and runs.double[i]
+    return f"{first}:{first + 4 * runs.words[i]}" + (" doubled" if doubled else "")
 
 
 def _packed_text(rows: Rows) -> str:
@@ -116,10 +119,10 @@ def _parse_table(parser: AttrParser) -> Rows:
             sends += _parse_runs(parser, tile, with_source=False)
         if parser.parse_optional_keyword("receive"):
             receives += _parse_runs(parser, tile, with_source=True)
-    tile, address, words, cycle = _columns(sends, 4)
-    sent = Sends(tile, cycle, address, words)
-    tile, address, words, source, cycle = _columns(receives, 5)
-    return encode(sent, Receives(tile, cycle, source, address, words))
+    tile, address, words, double, cycle = _columns(sends, 5)
+    sent = Sends(tile, cycle, address, words, double > 0)
+    tile, address, words, double, source, cycle = _columns(receives, 6)
+    return encode(sent, Receives(tile, cycle, source, address, words, double > 0))
 
 
 def _columns(table: list[tuple[int, ...]], columns: int) -> list[Ints]:
@@ -130,7 +133,8 @@ def _columns(table: list[tuple[int, ...]], columns: int) -> list[Ints]:
 def _parse_runs(
     parser: AttrParser, tile: int, *, with_source: bool
 ) -> list[tuple[int, ...]]:
-    """`0:16 from 1 at 22, …`: tile, address, words, source if any, cycle."""
+    """`0:16 from 1 at 22, …`: tile, address, words, whether doubled, source if any,
+    cycle."""
     runs: list[tuple[int, ...]] = []
     while True:
         first = parse_count(parser)
@@ -138,7 +142,8 @@ def _parse_runs(
         length = parse_count(parser) - first
         if length % 4:
             raise RowsError(f"a run of {length} bytes is no whole number of words")
-        run = (tile, first, length // 4)
+        double = parser.parse_optional_keyword("doubled") is not None
+        run = (tile, first, length // 4, int(double))
         if with_source:
             parser.parse_keyword("from")
             run = (*run, parse_count(parser))

@@ -1,8 +1,9 @@
 """The schedule of a phase: plain data, from moves and buffers to rows.
 
 The transfers of all moves are one table of messages over the phase's window of
-addresses; the scheduler gives each its cycle, and the rows say so. Phases that are
-equal in all this share one schedule.
+addresses; the scheduler gives each its cycle, and the rows say so. Where messages may
+go in 64-bit items, that is tried too and kept if the phase gets shorter. Phases that
+are equal in all this share one schedule.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ from functools import lru_cache
 
 import numpy as np
 
-from tiledialect.layout import Layout
+from tiledialect.lowering.phase_messages import (
+    MessageTable,
+    Phase,
+    least_controls,
+    may_double,
+    most_controls,
+    parts_table,
+    shortened,
+    transfer_table,
+)
 from tiledialect.machine import Machine
-from tiledialect.relayout import Transfers, relayout, stack_partials
 from tiledialect.rows import (
-    RECEIVE_WORDS,
     Ints,
     Receives,
     Rows,
@@ -27,40 +35,18 @@ from tiledialect.rows import (
     spread,
     window_bases,
 )
-from tiledialect.schedule.bounds import arrival
+from tiledialect.schedule.bounds import Bound, arrival, bound_of, loads
+from tiledialect.schedule.in_pairs import schedule_in_pairs
+from tiledialect.schedule.pairs import Parts, cut_by_receivers
 from tiledialect.schedule.receivers import heard_in_order, leaders
+from tiledialect.schedule.search import GOOD
 from tiledialect.schedule.serial import Rule, serial_bound, serialised
 from tiledialect.schedule.solve import Schedule, schedule
-from tiledialect.schedule.table import Messages, blocks, endpoints, intern_sets
+from tiledialect.schedule.table import Messages, blocks, endpoints
 from tiledialect.sorting import order_of
 
 KEPT_SCHEDULES = 128
 """Phases whose schedule is kept for phases equal to them, also of other programs."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """From one buffer of the window to another, by their numbers; staging may be -1."""
-
-    source: int
-    destination: int
-    staging: int
-    source_layout: Layout
-    destination_layout: Layout
-    stack: bool
-
-    def transfers(self) -> Transfers:
-        if self.stack:
-            return stack_partials(self.source_layout, self.destination_layout)[0]
-        return relayout(self.source_layout, self.destination_layout)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """All that the schedule of a phase depends on: its moves, its buffers' bytes."""
-
-    moves: tuple[Move, ...]
-    buffer_bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -71,120 +57,6 @@ class Scheduled:
     numbers: dict[str, int]
     rows: Rows
     together: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class MessageTable:
-    """The messages of a phase with the window addresses that they go from and to."""
-
-    messages: Messages
-    read: Ints
-    written: Ints
-
-
-class NoStaging(Exception):
-    """A move needs staging and has none; `position` is its place in the phase."""
-
-    def __init__(self, position: int, bytes: int) -> None:
-        super().__init__(f"the move needs {bytes} bytes of staging and names no buffer")
-        self.position = position
-
-
-def message_table(machine: Machine, phase: Phase) -> MessageTable:
-    """The transfers of all moves in one table, none longer than a message may be."""
-    bases = window_bases(phase.buffer_bytes)
-    parts: list[Transfers] = []
-    read: list[Ints] = []
-    written: list[Ints] = []
-    for position, move in enumerate(phase.moves):
-        part = move.transfers()
-        if move.staging < 0 and part.to_staging.any():
-            raise NoStaging(position, part.staging_bytes)
-        into = bases[np.where(part.to_staging, move.staging, move.destination)]
-        parts.append(part)
-        read.append(bases[move.source] + part.source_offset)
-        written.append(into + part.offset)
-    messages = joined(machine.tiles, parts)
-    last = int(max(messages.source.max(initial=0), messages.set_tiles.max(initial=0)))
-    if last >= machine.tiles:
-        raise ValueError(f"{machine.name} has no tile {last}")
-    return shortened(
-        MessageTable(messages, flat(read), flat(written)),
-        machine.exchange.max_message_words,
-    )
-
-
-def flat(parts: list[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int64), *parts])
-
-
-def joined(tiles: int, parts: list[Transfers]) -> Messages:
-    """The messages of several tables, over sets that are all different."""
-    sizes = flat([np.diff(part.set_start) for part in parts])
-    start = np.append(0, np.cumsum(sizes))
-    number, set_start, set_tiles = intern_sets(
-        start, flat([part.set_tiles for part in parts])
-    )
-    sets = np.cumsum([0, *(part.set_start.size - 1 for part in parts)])
-    destinations = flat([part.destinations + sets[i] for i, part in enumerate(parts)])
-    return Messages(
-        tiles,
-        flat([part.source for part in parts]),
-        flat([part.words for part in parts]),
-        number[destinations],
-        set_start,
-        set_tiles,
-    )
-
-
-def shortened(table: MessageTable, most: int) -> MessageTable:
-    """Messages of more than `most` words cut into several."""
-    words = table.messages.words
-    if not np.any(words > most):
-        return table
-    count = -(-words // most)
-    of = np.repeat(np.arange(words.size), count)
-    before = (np.arange(of.size) - np.repeat(np.cumsum(count) - count, count)) * most
-    chosen = table.messages.select(of)
-    messages = Messages(
-        chosen.tiles,
-        chosen.source,
-        np.minimum(words[of] - before, most),
-        chosen.destinations,
-        chosen.set_start,
-        chosen.set_tiles,
-    )
-    return MessageTable(
-        messages, table.read[of] + 4 * before, table.written[of] + 4 * before
-    )
-
-
-def least_controls(machine: Machine, table: MessageTable) -> Ints:
-    """(tiles,) control words that no schedule of these messages can save.
-
-    A receiver selects a source for each stretch of addresses that one source fills
-    (again and again where it is long), and points at each stretch that is filled at
-    all.
-    """
-    x, messages, tiles = machine.exchange, table.messages, machine.tiles
-    sends = -(-messages.words // x.send_chunk_words)
-    first = leaders(messages)
-    # in the order of their addresses, on each tile
-    message, tile = heard_in_order(messages, table.written, first == np.arange(tiles))
-    source, begin = messages.source[message], table.written[message]
-    end = begin + 4 * messages.words[message]
-    follows = np.zeros(tile.size, np.bool_)
-    follows[1:] = (tile[1:] == tile[:-1]) & (begin[1:] == end[:-1])
-    same = follows.copy()
-    same[1:] &= source[1:] == source[:-1]
-    heard = np.bincount(tile[~follows], minlength=tiles + 1) * x.pointer_controls
-    starts = np.flatnonzero(~same)
-    if starts.size:
-        words = np.add.reduceat(messages.words[message], starts)
-        receives = -(-words // RECEIVE_WORDS) * x.source_controls
-        heard = heard + np.bincount(tile[starts], receives, tiles + 1)
-    total = np.bincount(messages.source, sends * x.send_controls, tiles) + heard[first]
-    return np.where(total > 0, total + x.phase_controls, 0).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -202,14 +74,16 @@ class Sent:
         first = leaders(messages)
         by = first == np.arange(messages.tiles)
         message, tile = heard_in_order(messages, self.start, by)
+        double = messages.double
         receives = Receives(
             tile,
             self.start[message] + latency[tile],
             messages.source[message],
             self.written[message],
             messages.words[message],
+            None if double is None else double[message],
         )
-        sends = Sends(messages.source, self.start, self.read, messages.words)
+        sends = Sends(messages.source, self.start, self.read, messages.words, double)
         rows = encode(sends, receives, machine.exchange.send_chunk_words)
         return spread(rows, first, latency - latency[first])
 
@@ -219,7 +93,8 @@ class Sent:
         span = 1 << 40
         key = messages.source * span + self.start
         order = order_of(messages.source, self.start)
-        begin, end = key[order], (key + messages.words)[order]
+        slots = messages.slots
+        begin, end = key[order], (key + slots)[order]
         read = np.searchsorted(bases, self.read[order], side="right") - 1
         written = np.searchsorted(bases, self.written, side="right") - 1
         buffers = np.unique(read)
@@ -233,7 +108,7 @@ class Sent:
             message += part.start
             arrives = tile * span + self.start[message] + latency[tile]
             first = np.searchsorted(end, arrives, side="right")
-            last = np.searchsorted(begin, arrives + messages.words[message])
+            last = np.searchsorted(begin, arrives + slots[message])
             last = np.maximum(first, last)
             for one, count in zip(buffers.tolist(), before, strict=True):
                 meets = count[last] > count[first]
@@ -241,6 +116,60 @@ class Sent:
                     (one, int(to)) for to in np.unique(written[message[meets]])
                 )
         return sorted(pairs)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Messages as they are sent and their rows; cycles and control words of both."""
+
+    sent: Sent
+    rows: Rows
+    length: int
+    controls: int
+
+
+def timed(
+    machine: Machine, table: MessageTable, latency: Ints, found: Schedule
+) -> Timed:
+    """A schedule of a table with its rows."""
+    sent = Sent(
+        found.messages,
+        found.start,
+        table.read[found.origin] + 4 * found.offset,
+        table.written[found.origin] + 4 * found.offset,
+    )
+    rows = sent.rows(machine, latency)
+    controls = int(control_words(rows, machine.exchange).max(initial=0))
+    length = max(arrival(found.messages, latency, found.start), controls)
+    return Timed(sent, rows, length, controls)
+
+
+def bound_in_pairs(
+    machine: Machine, asked: MessageTable, parts: Parts, latency: Ints
+) -> Bound:
+    """The bound of a phase some of whose messages may be doubled."""
+    control = least_controls(machine, parts_table(asked, parts), parts.asked)
+    return bound_of(parts.loads(latency), control)
+
+
+def doubled(
+    machine: Machine, asked: MessageTable, parts: Parts, latency: Ints, best: Timed
+) -> Timed:
+    """The schedule of messages cut in parts, or `best` where that is no longer."""
+    bound = bound_of(loads(parts.messages, latency), None)
+    most = most_controls(machine, parts_table(asked, parts))
+    for way in (parts.in_ring(), parts):
+        if way is None or best.length <= bound.cycles * GOOD:
+            continue
+        longest = machine.exchange.max_message_words
+        table = shortened(parts_table(asked, way), longest)
+        found = schedule_in_pairs(table.messages, latency)
+        if found is None or found.length >= best.length:
+            continue
+        other = timed(machine, table, latency, found)
+        if other.length < best.length and other.controls <= most:
+            best = other
+    return best
 
 
 Pairs = tuple[tuple[int, int], ...]
@@ -272,10 +201,17 @@ def schedule_phase(machine: Machine, phase: Phase, serial: Pairs = ()) -> Schedu
     cycle of a tile. Raises NoStaging, and ValueError as relayout does."""
     if serial and not meets(schedule_phase(machine, phase), serial):
         return schedule_phase(machine, phase)
-    table, latency = message_table(machine, phase), latencies(machine)
+    asked, latency = transfer_table(machine, phase), latencies(machine)
+    table = shortened(asked, machine.exchange.max_message_words)
     control = least_controls(machine, table)
     found = schedule(table.messages, latency, control=control)
+    bound = found.bound
+    parts = cut_by_receivers(asked.messages, may_double(machine, phase, asked))
+    if parts is not None:
+        bound = bound_in_pairs(machine, asked, parts, latency)
     if serial:
+        # items of two words are not tried: they would have to keep the rules as well
+        parts = None
         found = serialised(
             table.messages,
             latency,
@@ -283,7 +219,11 @@ def schedule_phase(machine: Machine, phase: Phase, serial: Pairs = ()) -> Schedu
             first_starts(found),
             control=control,
         )
-    made = as_scheduled(machine, phase, table, found)
+    best = timed(machine, table, latency, found)
+    while parts is not None and best.length > bound.cycles * GOOD:
+        best = doubled(machine, asked, parts, latency, best)
+        parts = parts.uncut()
+    made = as_scheduled(machine, phase, best, bound)
     assert not meets(made, serial), "the scheduler keeps its rules"
     return made
 
@@ -296,28 +236,20 @@ def first_starts(found: Schedule) -> Ints:
 
 
 def as_scheduled(
-    machine: Machine, phase: Phase, table: MessageTable, found: Schedule
+    machine: Machine, phase: Phase, best: Timed, bound: Bound
 ) -> Scheduled:
     """The rows and the numbers of a schedule."""
-    latency = latencies(machine)
-    sent = Sent(
-        found.messages,
-        found.start,
-        table.read[found.origin] + 4 * found.offset,
-        table.written[found.origin] + 4 * found.offset,
-    )
-    rows = sent.rows(machine, latency)
-    controls = int(control_words(rows, machine.exchange).max(initial=0))
     numbers = {
-        "length": max(arrival(found.messages, latency, found.start), controls),
-        "bound_receive": found.bound.receive,
-        "bound_send": found.bound.send,
-        "bound_control": found.bound.control,
-        "messages": found.messages.count,
-        "row_bytes": controls * machine.exchange.control_word_bytes,
+        "length": best.length,
+        "bound_receive": bound.receive,
+        "bound_send": bound.send,
+        "bound_control": bound.control,
+        "messages": best.sent.messages.count,
+        "row_bytes": best.controls * machine.exchange.control_word_bytes,
     }
-    together = sent.together(latency, window_bases(phase.buffer_bytes))
-    return Scheduled(numbers, rows, tuple(together))
+    latency, bases = latencies(machine), window_bases(phase.buffer_bytes)
+    together = best.sent.together(latency, bases)
+    return Scheduled(numbers, best.rows, tuple(together))
 
 
 def meets(found: Scheduled, pairs: Pairs) -> bool:
@@ -329,7 +261,8 @@ def meets(found: Scheduled, pairs: Pairs) -> bool:
 def least_lengths(machine: Machine, phase: Phase, pairs: Pairs) -> tuple[int, ...]:
     """For each pair the cycles that its words take on a tile that never reads the one
     while it writes the other."""
-    table = message_table(machine, phase)
+    most = machine.exchange.max_message_words
+    table = shortened(transfer_table(machine, phase), most)
     return tuple(
         serial_bound(table.messages, rules_of(phase, table, (pair,))) for pair in pairs
     )

@@ -15,11 +15,9 @@ from tiledialect.dialects.buffers import buffer_of, storage_of
 from tiledialect.dialects.exchange import PhaseOp, SerialOp
 from tiledialect.dialects.memory import ApartOp, ProgramOp
 from tiledialect.dialects.syntax import carried_location, integer
+from tiledialect.lowering.phase_messages import Move, NoStaging, Phase
 from tiledialect.lowering.phase_schedule import (
-    Move,
-    NoStaging,
     Pairs,
-    Phase,
     Scheduled,
     least_lengths,
     schedule_phase,
@@ -45,8 +43,10 @@ def phase_of(op: PhaseOp) -> tuple[Phase, list[SSAValue]]:
         )
         for move in op.moves
     )
-    sizes = tuple(buffer_of(value).size for value in values)
-    return Phase(moves, sizes), values
+    buffers = [buffer_of(value) for value in values]
+    sizes = tuple(buffer.size for buffer in buffers)
+    aligned = tuple(buffer.align.value.data % 8 == 0 for buffer in buffers)
+    return Phase(moves, sizes, aligned), values
 
 
 def phases_of(program: ProgramOp) -> list[PhaseOp]:

@@ -68,7 +68,7 @@ def exchange_cycles(machine: Machine, phase: Phase) -> Ints:
     """When each tile is through with a phase: its last word in or out, its controls."""
     end = np.zeros(machine.tiles, dtype=np.int64)
     for part in (phase.sends, phase.receives):
-        np.maximum.at(end, part.tile, part.cycle + part.words)
+        np.maximum.at(end, part.tile, part.cycle + part.cycles)
     np.maximum.at(end, phase.tiles, phase.controls)
     return end
 

@@ -2,7 +2,8 @@
 
 Every received word is the one that its source put out a latency earlier. Messages are
 cut into *pieces* that lie in one send and in one receive; all rules are tests on
-tables of intervals, none looks at single words.
+tables of intervals, none looks at single words. What sends of two words a cycle keep
+besides stands in `pairs`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiledialect.runtime.intervals import LATEST, ExchangeError, meeting
+from tiledialect.runtime.pairs import check_pairs
 from tiledialect.runtime.rows_decoder import WORD_BYTES, Phase, Receives, Sends
 
 if TYPE_CHECKING:
@@ -19,12 +22,7 @@ if TYPE_CHECKING:
     from tiledialect.runtime.memory import Memory
     from tiledialect.runtime.package import Ints, Words
 
-LATEST = 1 << 40  # cycles: more than any phase takes, so that tile and cycle make a key
 WORDS_AT_ONCE = 1 << 18  # moved together: bounds the index tables of a phase
-
-
-class ExchangeError(Exception):
-    """A phase that the machine would not run. The message names tile and cycle."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,14 @@ def check_phase(machine: Machine, phase: Phase, room: Room) -> Pieces:
     sends, receives = phase.sends, phase.receives
     _check_addresses("sends from", sends, room)
     _check_addresses("receives to", receives, room)
-    if len(sends.words) and sends.words.max() > machine.exchange.send_chunk_words:
+    if len(sends.cycles) and sends.cycles.max() > machine.exchange.send_chunk_words:
         raise ExchangeError(
-            f"a send of {sends.words.max()} words,"
+            f"a send of {sends.cycles.max()} cycles,"
             f" limit {machine.exchange.send_chunk_words}"
         )
     pieces = pair(machine, sends, receives)
     _check_all_received(sends, pieces)
+    check_pairs(machine, sends, receives)
     _check_written_once(receives)
     _check_not_overwritten(sends, receives)
     _check_elements(machine, sends, receives)
@@ -127,7 +126,8 @@ def latencies(machine: Machine) -> Ints:
 
 
 def pair(machine: Machine, sends: Sends, receives: Receives) -> Pieces:
-    """Each receive cut where its source's sends end. Refuses words that nobody sent."""
+    """Each receive cut where its source's sends end. Refuses words that nobody sent, or
+    that come in items of another size than they left in."""
     for runs in (sends, receives):
         if runs.cycle.max(initial=0) > LATEST // 2:
             raise ExchangeError(f"a phase of {runs.cycle.max()} cycles never ends")
@@ -136,15 +136,17 @@ def pair(machine: Machine, sends: Sends, receives: Receives) -> Pieces:
         raise ExchangeError(f"a receive from tile {receives.source.max()}, not there")
     key = sends.tile * LATEST + sends.cycle
     begin = receives.source * LATEST + np.maximum(left, -1)
-    end = begin + receives.words
-    first, count = _meeting(key, key + sends.words, begin, end)
+    end = begin + receives.cycles
+    first, count = meeting(key, key + sends.cycles, begin, end)
     receive = np.repeat(np.arange(len(begin)), count)
     send = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(receive))
     low = np.maximum(key[send], begin[receive])
-    words = np.minimum(key[send] + sends.words[send], end[receive]) - low
-    met = np.bincount(receive, words, minlength=len(begin)).astype(np.int64)
+    items = np.minimum(key[send] + sends.cycles[send], end[receive]) - low
+    met = np.bincount(receive, items, minlength=len(begin)).astype(np.int64)
     _check_all_sent(receives, left, met)
-    skip, inside = low - key[send], low - begin[receive]
+    size = _item_words(sends, receives, send, receive)
+    words, skip = items * size, (low - key[send]) * size
+    inside = (low - begin[receive]) * size
     return Pieces(
         send,
         receive,
@@ -157,23 +159,35 @@ def pair(machine: Machine, sends: Sends, receives: Receives) -> Pieces:
     )
 
 
-def _meeting(starts: Ints, ends: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """For each interval [begin, end): first and number of the sorted disjoint
-    intervals [starts, ends) that it meets."""
-    first = np.searchsorted(ends, begin, side="right")
-    last = np.searchsorted(starts, end, side="left")
-    return first, np.maximum(last - first, 0)
-
-
 def _check_all_sent(receives: Receives, left: Ints, met: Ints) -> None:
-    bad = (met != receives.words) | (left < 0)
+    bad = (met != receives.cycles) | (left < 0)
     if bad.any():
         at = int(bad.argmax())
+        what = "items" if receives.doubled[at] else "words"
         raise ExchangeError(
             f"tile {receives.tile[at]}, cycle {receives.cycle[at]}: receives"
-            f" {receives.words[at]} words of tile {receives.source[at]}, which sent"
+            f" {receives.cycles[at]} {what} of tile {receives.source[at]}, which sent"
             f" {met[at] if left[at] >= 0 else 0} of them at cycle {left[at]}"
         )
+
+
+def _item_words(
+    sends: Sends, receives: Receives, send: Ints, receive: Ints
+) -> Ints | int:
+    """Words in the items of each piece. Refuses pieces whose ends differ in that."""
+    doubled = receives.doubled
+    if not doubled.any() and not sends.doubled.any():
+        return 1
+    differ = doubled[receive] != sends.doubled[send]
+    if differ.any():
+        at = int(differ.argmax())
+        run, by = receive[at], send[at]
+        size = 2 if doubled[run] else 1
+        raise ExchangeError(
+            f"tile {receives.tile[run]}, cycle {receives.cycle[run]}: receives items of"
+            f" {size} words, tile {sends.tile[by]} sends them as items of {3 - size}"
+        )
+    return np.where(doubled, 2, 1)[receive]
 
 
 def _check_all_received(sends: Sends, pieces: Pieces) -> None:
@@ -218,7 +232,7 @@ def _check_not_overwritten(sends: Sends, receives: Receives) -> None:
     begin, end = _address_keys(receives)
     order = np.argsort(begin, kind="stable")
     low, high = _address_keys(sends)
-    _, count = _meeting(begin[order], end[order], low, high)
+    _, count = meeting(begin[order], end[order], low, high)
     if (count > 0).any():
         at = int((count > 0).argmax())
         raise ExchangeError(
@@ -237,7 +251,8 @@ class _Stays:
 
 
 def _stays(runs: Sends | Receives, edges: Ints) -> _Stays:
-    """Runs of words, cut where they pass into another memory element."""
+    """Runs of words, cut where they pass into another memory element. An item that
+    lies in two is in both."""
     end = runs.address + runs.words * WORD_BYTES
     first = np.searchsorted(edges, runs.address, side="right") - 1
     last = np.searchsorted(edges, end - 1, side="right") - 1
@@ -246,9 +261,11 @@ def _stays(runs: Sends | Receives, edges: Ints) -> _Stays:
     element = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(run))
     low = np.maximum(edges[element], runs.address[run])
     high = np.minimum(edges[element + 1], end[run])
-    skip = (low - runs.address[run]) // WORD_BYTES
+    item_bytes = np.where(runs.doubled, 2 * WORD_BYTES, WORD_BYTES)[run]
+    skip = (low - runs.address[run]) // item_bytes
+    cycles = -((runs.address[run] - high) // item_bytes) - skip
     key = runs.tile[run] * LATEST + runs.cycle[run] + skip
-    return _Stays(key, (high - low) // WORD_BYTES, element)
+    return _Stays(key, cycles, element)
 
 
 def _check_elements(machine: Machine, sends: Sends, receives: Receives) -> None:
@@ -256,7 +273,7 @@ def _check_elements(machine: Machine, sends: Sends, receives: Receives) -> None:
     edges = np.array(machine.element_edges(), dtype=np.int64)
     reads, writes = _stays(sends, edges), _stays(receives, edges)
     end = writes.key + writes.cycles
-    first, count = _meeting(reads.key, reads.key + reads.cycles, writes.key, end)
+    first, count = meeting(reads.key, reads.key + reads.cycles, writes.key, end)
     write = np.repeat(np.arange(len(count)), count)
     read = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(write))
     same = reads.element[read] == writes.element[write]

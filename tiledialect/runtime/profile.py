@@ -98,7 +98,7 @@ def _exchange_busy(phase: Phase, tiles: int) -> Ints:
     """Cycles from the start of a phase until each tile has done its part."""
     busy = np.zeros(tiles, dtype=np.int64)
     for moved in (phase.receives, phase.sends):
-        np.maximum.at(busy, moved.tile, moved.cycle + moved.words)
+        np.maximum.at(busy, moved.tile, moved.cycle + moved.cycles)
     busy[phase.tiles] = np.maximum(busy[phase.tiles], phase.controls)
     return busy
 

@@ -4,7 +4,8 @@ The decoder of the runtime; it shares no code with the encoder or with the check
 programs of a phase are decoded at once, then repeated for the tiles that run them.
 
 Method: each word has a duration; a running sum inside each program gives cycles. The
-address of a receive is that of the last POINT plus the bytes received since.
+address of a receive is that of the last POINT plus the bytes received since. A doubled
+run moves items of two words, one a cycle; it counts in items wherever time is meant.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ import numpy as np
 from tiledialect.machine import Exchange
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tiledialect.runtime.package import Ints, Rows, Words
+
+    Flags = NDArray[np.bool_]
 
 WORD_BYTES = 4
 SEND, WAIT, RECEIVE, POINT, PAUSE = 1, 2, 3, 4, 5
+SEND_PAIR, RECEIVE_PAIR = 6, 7
 
 
 class RowsError(Exception):
@@ -29,23 +35,35 @@ class RowsError(Exception):
 
 @dataclass(frozen=True)
 class Sends:
-    """Words that leave tiles, one a cycle; sorted by tile, then by cycle."""
+    """Words that leave tiles in so many cycles, one or two in each; sorted by tile,
+    then by cycle."""
 
     tile: Ints
     cycle: Ints  # of the first word
+    cycles: Ints
     words: Ints
     address: Ints
+
+    @property
+    def doubled(self) -> Flags:
+        return self.cycles != self.words
 
 
 @dataclass(frozen=True)
 class Receives:
-    """Words that tiles take in, one a cycle; sorted by tile, then by cycle."""
+    """Words that tiles take in in so many cycles, one or two in each; sorted by tile,
+    then by cycle."""
 
     tile: Ints
     cycle: Ints  # of the arrival of the first word
+    cycles: Ints
     words: Ints
     address: Ints
     source: Ints  # tile
+
+    @property
+    def doubled(self) -> Flags:
+        return self.cycles != self.words
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,8 @@ class _Programs:
 
     start: Ints
     program: Ints
-    opcode: Ints
+    opcode: Ints  # SEND or RECEIVE for items of two words as well
+    doubled: Flags  # whether its items are
     word: Ints
     cycles: Ints  # that pass until the next word's turn
 
@@ -78,7 +97,8 @@ class _Programs:
 def decode(rows: Rows, exchange: Exchange, tiles: int) -> Phase:
     """The sends and receives of a phase on a machine of `tiles` tiles."""
     _check_tables(rows, tiles)
-    programs = _programs(rows.start, rows.words)
+    last = RECEIVE_PAIR if exchange.pair_tiles == 2 else PAUSE
+    programs = _programs(rows.start, rows.words, last)
     _check_use(rows, programs)
     return Phase(
         rows.tiles,
@@ -107,11 +127,16 @@ def _check_tables(rows: Rows, tiles: int) -> None:
         raise RowsError("a receive program starts before cycle 0")
 
 
-def _programs(start: Ints, words: Words) -> _Programs:
+def _programs(start: Ints, words: Words, last: int) -> _Programs:
+    """The words apart; `last` is the greatest operation that the machine knows."""
     word = words.astype(np.int64)
     opcode = word >> 29
-    if len(word) and not (opcode.min() >= SEND and opcode.max() <= PAUSE):
+    if len(word) and not (opcode.min() >= SEND and opcode.max() <= last):
         raise RowsError("a control word has an unknown operation")
+    doubled = opcode > PAUSE
+    if doubled.any():
+        opcode[opcode == SEND_PAIR] = SEND
+        opcode[opcode == RECEIVE_PAIR] = RECEIVE
     cycles = np.zeros_like(word)
     sends, receives = opcode == SEND, opcode == RECEIVE
     idle = (opcode == WAIT) | (opcode == PAUSE)
@@ -119,7 +144,7 @@ def _programs(start: Ints, words: Words) -> _Programs:
     cycles[receives] = (word[receives] & 1023) + 1 + (word[receives] >> 10 & 255)
     cycles[idle] = word[idle] & (1 << 29) - 1
     program = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    return _Programs(start, program, opcode, word, cycles)
+    return _Programs(start, program, opcode, doubled, word, cycles)
 
 
 def _check_use(rows: Rows, programs: _Programs) -> None:
@@ -157,10 +182,12 @@ def _sends(rows: Rows, programs: _Programs) -> Sends:
     word = programs.word[which]
     cycle = programs.since_start(programs.cycles)[which]
     tile, index = _on_tiles(rows, programs, rows.send, which)
+    cycles = (word >> 19 & 63)[index] + 1
     return Sends(
         rows.tiles[tile],
         cycle[index],
-        (word >> 19 & 63)[index] + 1,
+        cycles,
+        _words(cycles, programs.doubled[which], index),
         (word & (1 << 19) - 1)[index] * WORD_BYTES,
     )
 
@@ -171,19 +198,27 @@ def _receives(rows: Rows, programs: _Programs) -> Receives:
     cycle = programs.since_start(programs.cycles)[which] + (word >> 10 & 255)
     address = _receive_addresses(programs)[which]
     tile, index = _on_tiles(rows, programs, rows.receive, which)
+    cycles = (word & 1023)[index] + 1
     return Receives(
         rows.tiles[tile],
         cycle[index] + rows.receive_start[tile],
-        (word & 1023)[index] + 1,
+        cycles,
+        _words(cycles, programs.doubled[which], index),
         address[index],
         (word >> 18 & 2047)[index],
     )
+
+
+def _words(items: Ints, doubled: Flags, index: Ints) -> Ints:
+    """The words that runs of so many items move; `doubled` says it of run `index`."""
+    return items * np.where(doubled, 2, 1)[index] if doubled.any() else items
 
 
 def _receive_addresses(programs: _Programs) -> Ints:
     """For each control word where a receive that stands there would put its words."""
     receives, points = programs.opcode == RECEIVE, programs.opcode == POINT
     words = np.where(receives, (programs.word & 1023) + 1, 0)
+    words[programs.doubled] *= 2
     before = programs.since_start(words) * WORD_BYTES
     position = np.arange(len(words))
     last = np.maximum.accumulate(np.where(points, position, -1))

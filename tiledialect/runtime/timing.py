@@ -48,7 +48,7 @@ def step_cycles(machine: Machine, step: Step) -> int:
 def phase_length(phase: Phase) -> int:
     """Cycles until the last word has arrived and every control word was issued."""
     receives = phase.receives
-    last = int((receives.cycle + receives.words).max(initial=0))
+    last = int((receives.cycle + receives.cycles).max(initial=0))
     return max(last, int(phase.controls.max(initial=0)))
 
 

@@ -1,8 +1,9 @@
 """What no schedule of a phase can beat, and what a schedule costs.
 
-A tile takes one word a cycle in and one out. So a phase is at least as long as, for
-every tile: the words it receives and its latency; the words it sends and the least
-latency among its receivers; its control words.
+A tile takes one word a cycle in and one out, or two where a message is doubled. So a
+phase is at least as long as, for every tile: the cycles in which it receives, and its
+latency; those in which its lane is taken, and the least latency among the receivers of
+what takes it; its control words.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Loads:
-    """(tiles,) words each tile sends and receives, and its bounds in cycles.
+    """(tiles,) cycles that each tile's ports are taken, and its bounds in cycles.
 
     A tile that does not send (receive) has bound 0 on that side.
     """
@@ -60,10 +61,10 @@ def set_extremes(messages: Messages, latency: Index) -> tuple[Index, Index]:
 
 def loads(messages: Messages, latency: Index) -> Loads:
     """What each tile sends and receives, and how long that takes at least."""
-    tiles = messages.tiles
+    tiles, slots = messages.tiles, messages.slots
     sets = messages.set_start.size - 1
-    sent = weighted_count(messages.source, messages.words, tiles)
-    of_set = weighted_count(messages.destinations, messages.words, sets)
+    sent = weighted_count(messages.source, slots, tiles)
+    of_set = weighted_count(messages.destinations, slots, sets)
     of_member = np.repeat(of_set, np.diff(messages.set_start))
     received = weighted_count(messages.set_tiles, of_member, tiles)
     nearest, _ = set_extremes(messages, latency)
@@ -71,6 +72,10 @@ def loads(messages: Messages, latency: Index) -> Loads:
     for part in blocks(messages.count):
         received_by = nearest[messages.destinations[part]]
         np.minimum.at(least, messages.source[part], received_by)
+    doubled, partner = messages.partners
+    if doubled.size:
+        sent += weighted_count(partner, slots[doubled], tiles)
+        np.minimum.at(least, partner, nearest[messages.destinations[doubled]])
     return Loads(
         sent,
         received,
@@ -90,10 +95,10 @@ def bound_of(load: Loads, control: Index | None) -> Bound:
 
 def arrival(messages: Messages, latency: Index, start: Index) -> int:
     """The cycle by which every word has arrived."""
-    last = 0
+    last, slots = 0, messages.slots
     _, farthest = set_extremes(messages, latency)
     for part in blocks(messages.count):
-        end = start[part] + messages.words[part]
+        end = start[part] + slots[part]
         end += farthest[messages.destinations[part]]
         last = max(last, int(end.max()))
     return last
@@ -102,12 +107,12 @@ def arrival(messages: Messages, latency: Index, start: Index) -> int:
 def control_words(messages: Messages, start: Index, words_a_send: int = 64) -> Index:
     """(tiles,) control words of a schedule, were no address to jump.
 
-    A sender issues one for each `words_a_send` words and one for each idle gap before
-    a message; a receiver one a message, unless it continues the one before from the
-    same source.
+    A sender issues one for each `words_a_send` cycles of sending and one for each idle
+    gap before a message; a receiver one a message, unless it continues the one before
+    from the same source.
     """
-    end = start + messages.words
-    sends = -(-messages.words // words_a_send)
+    end = start + messages.slots
+    sends = -(-messages.slots // words_a_send)
     total = weighted_count(messages.source, sends, messages.tiles)
     order = np.lexsort((start, messages.source))
     port, begin = messages.source[order], start[order]

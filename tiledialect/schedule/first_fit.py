@@ -42,9 +42,9 @@ def _place(
     return position
 
 
-def quantum_of(words: Index, longest: int) -> int:
+def quantum_of(cycles: Index, longest: int) -> int:
     """Cycles a slot: the common divisor of all lengths, more if the phase is long."""
-    quantum = int(np.gcd.reduce(words))
+    quantum = int(np.gcd.reduce(cycles))
     while longest // quantum > LONGEST_BITMAP_SLOTS:
         quantum *= 2
     return quantum
@@ -55,8 +55,8 @@ class FirstFit:
 
     def __init__(self, messages: Messages, longest: int, quantum: int = 0) -> None:
         """`longest` is about the length to expect; both in cycles, 0: not known."""
-        self.quantum = quantum or quantum_of(messages.words, longest)
-        self.slots = -(-messages.words // self.quantum)
+        self.quantum = quantum or quantum_of(messages.slots, longest)
+        self.slots = -(-messages.slots // self.quantum)
         self.ports = port_rows(messages)
         width = (longest // self.quantum * 9 // 8 + int(self.slots.max())) // 64 + 2
         self.busy = np.zeros((2 * messages.tiles, width), np.uint64)

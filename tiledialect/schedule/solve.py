@@ -56,7 +56,10 @@ def schedule(
     `control` (tiles,) the control words of each tile. With `split`, a multicast may be
     sent in turns to parts of its set and a long message in pieces. `effort` bounds the
     moves of the repair for each message, and in proportion the steps of splitting.
+    Phases with doubled messages are refused: see `in_pairs`.
     """
+    if messages.double is not None:
+        raise ValueError("doubled messages are scheduled by schedule_in_pairs")
     messages, latency = messages.widened(), latency.astype(np.int64, copy=False)
     load = loads(messages, latency)
     moves = effort * max(messages.count, FEWEST_MOVES)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 BLOCK = 1 << 15
 """Messages handled at a time where the table may be long."""
@@ -31,6 +32,21 @@ class Messages:
     """(s + 1,) where each set begins in `set_tiles`."""
     set_tiles: Index
     """The tiles of all sets, one set after the other."""
+    double: Flags | None = None
+    """(n,) which are sent two words a cycle, on the lanes of the sender and its partner
+    (source ^ 1), to whole pairs of tiles; None: no message is."""
+
+    @property
+    def slots(self) -> Index:
+        """(n,) cycles that each message takes on each of its ports."""
+        return self.words if self.double is None else self.words >> self.double
+
+    @property
+    def partners(self) -> tuple[Index, Index]:
+        """The doubled messages, and the tile that lends each its lane."""
+        double = np.zeros(0, np.bool_) if self.double is None else self.double
+        doubled = np.flatnonzero(double)
+        return doubled, self.source[doubled] ^ 1
 
     @property
     def count(self) -> int:
@@ -63,7 +79,18 @@ class Messages:
         )
         if all(column.dtype == np.int64 for column in columns):
             return self
-        return Messages(self.tiles, *(column.astype(np.int64) for column in columns))
+        source, words, destinations, set_start, set_tiles = (
+            column.astype(np.int64) for column in columns
+        )
+        return Messages(
+            self.tiles,
+            source,
+            words,
+            destinations,
+            set_start,
+            set_tiles,
+            self.double,
+        )
 
     def select(self, chosen: Index | slice) -> "Messages":
         """The chosen messages, over the same sets."""
@@ -74,6 +101,7 @@ class Messages:
             self.destinations[chosen],
             self.set_start,
             self.set_tiles,
+            None if self.double is None else self.double[chosen],
         )
 
 
@@ -108,15 +136,21 @@ def endpoints(messages: Messages) -> tuple[Index, Index]:
 
 
 def port_rows(messages: Messages) -> tuple[Index, Index]:
-    """Where the ports of each message begin, and the ports: sender, then receivers.
+    """Where the ports of each message begin, and the ports: sender, then its partner
+    if the message is doubled, then receivers.
 
     Tile t sends through port t and receives through port tiles + t.
     """
-    first = np.append(0, np.cumsum(messages.fan_out + 1))
+    doubled, partner = messages.partners
+    ports = messages.fan_out + 1
+    ports[doubled] += 1
+    first = np.append(0, np.cumsum(ports))
     rows = np.empty(first[-1], np.int64)
     message, tile = endpoints(messages)
-    rows[np.arange(message.size) + message + 1] = tile + messages.tiles
+    ahead = first[1:] - np.cumsum(messages.fan_out)
+    rows[np.arange(message.size) + ahead[message]] = tile + messages.tiles
     rows[first[:-1]] = messages.source
+    rows[first[doubled] + 1] = partner
     return first, rows
 
 
@@ -146,6 +180,15 @@ def take_sets(start: Index, members: Index, chosen: Index) -> tuple[Index, Index
     taken_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
     shift = np.repeat(start[chosen] - taken_start[:-1], size)
     return taken_start, members[np.arange(taken_start[-1]) + shift]
+
+
+def used_sets(
+    start: Index, members: Index, number: Index
+) -> tuple[Index, Index, Index]:
+    """The sets that `number` names, interned: their new numbers, and the sets."""
+    used, place = np.unique(number, return_inverse=True)
+    index, set_start, set_tiles = intern_sets(*take_sets(start, members, used))
+    return index[place.ravel()], set_start, set_tiles
 
 
 def _digest(start: Index, members: Index, seed: int) -> NDArray[np.uint64]:

@@ -212,6 +212,7 @@ def spec_rows(spec: Spec, rows: Ints) -> Spec:
         blocks=some(spec.blocks),
         outer=None if spec.outer is None else some(spec.outer),
         spread=None if spec.spread is None else some((spec.spread,))[0],
+        neighbours=None if spec.neighbours is None else some((spec.neighbours,))[0],
     )
 
 
@@ -238,10 +239,12 @@ def joined_specs(specs: list[Spec], counts: list[int]) -> Spec:
     first = specs[0]
     outers = [spec.outer for spec in specs if spec.outer is not None]
     spreads = [spec.spread for spec in specs if spec.spread is not None]
+    shared = [spec.neighbours for spec in specs if spec.neighbours is not None]
     return first.with_(
         blocks=joined([spec.blocks for spec in specs]),
         outer=joined(outers) if outers else None,
         spread=_joined(spreads, counts) if spreads else None,
+        neighbours=_joined(shared, counts) if shared else None,
     )
 
 

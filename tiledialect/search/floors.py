@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.candidates import grains, matrix_mode
+from tiledialect.candidates import grains, matrix_mode, neighbours
 from tiledialect.codelets import (
     map_cycles,
     matmul_cycles,
     sum_cycles,
 )
 from tiledialect.cost.operand import phase_start, sized
+from tiledialect.cost.pairs import run_bytes
 from tiledialect.cost.spec import block_extent, ceil_div
 from tiledialect.formats import format_named
 from tiledialect.group_layouts import RUN_BYTES
@@ -138,6 +139,39 @@ class Floors:
         linked = self.ground.comes_linked(self.position, operand.value)
         return (self.users[number] > 1) | (not linked)
 
+    def _piece(self, number: int, blocks: list[Ints]) -> Ints:
+        """Bytes of a tile's piece of a block that is spread over the tiles that share
+        it."""
+        axes = self.group.operands[number].axes
+        full = [ceil_div(b, g) * g for b, g in zip(blocks, self.grain, strict=True)]
+        size = self._elements(full, axes) * self.width[number]
+        return ceil_div(ceil_div(size, self.users[number]), RUN_BYTES) * RUN_BYTES
+
+    def _paired(self, number: int, blocks: list[Ints]) -> Mask:
+        """Where an operand's words may come two at once: whole pairs of tiles share its
+        block. A stored one comes in runs of no more than a piece."""
+        if self.ground.machine.exchange.pair_tiles == 1:
+            return np.zeros_like(self.splits)
+        axes = self.group.operands[number].axes
+        paired = neighbours(self.group, axes, self.grids) % 2 == 0
+        if self.stored[number]:
+            least = run_bytes(self.ground.machine)
+            paired = paired & (self._piece(number, blocks) >= least)
+        return paired
+
+    def _doubled(self, number: int, size: Ints) -> Ints:
+        """Cycles in which a block comes two words at once, at least. Pieces of the own
+        pair come word by word; from linear ownership it is spread first, or packed."""
+        half, piece = ceil_div(size, 2 * WORD), size // self.users[number] // WORD
+        if self.stored[number]:
+            return half + piece
+        operand, machine = self.group.operands[number], self.ground.machine
+        if self.ground.comes_linked(self.position, operand.value):
+            return half
+        packed = ceil_div(size, RUN_BYTES) * machine.copy.run_cycles
+        spread = 2 * piece + phase_start(machine)
+        return half + np.minimum(spread, packed)
+
     def _messages(self, number: int, blocks: list[Ints]) -> Ints:
         """Messages in which an operand comes to a tile, at least."""
         operand, one = self.group.operands[number], np.ones_like(self.partials)
@@ -146,7 +180,7 @@ class Floors:
         full = [ceil_div(b, g) * g for b, g in zip(blocks, self.grain, strict=True)]
         size = self._elements(full, operand.axes) * self.width[number]
         users = self.users[number]
-        piece = ceil_div(ceil_div(size, users), RUN_BYTES) * RUN_BYTES
+        piece = self._piece(number, blocks)
         gathered = np.minimum(users, ceil_div(size, np.maximum(piece, 1)))
         if not self.stored[number]:
             outer = tuple(axis for axis in operand.axes if axis != DEPTH)
@@ -232,7 +266,10 @@ class Floors:
         for number, operand in enumerate(group.operands):
             moves = self._moves(number, spread)
             size = self._elements(blocks, operand.axes) * self.width[number]
-            total = total + np.where(moves, ceil_div(size, WORD), 0)
+            words = ceil_div(size, WORD)
+            twice = np.minimum(words, self._doubled(number, size))
+            come = np.where(self._paired(number, blocks), twice, words)
+            total = total + np.where(moves, come, 0)
             phases = phases + moves
         start = phase_start(machine)
         total = total + start * (phases if steps == 1 else steps)

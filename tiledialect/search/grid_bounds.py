@@ -14,15 +14,19 @@ import numpy as np
 
 from tiledialect.candidates import (
     IN_STEPS,
+    SPREAD,
     STORED,
     Candidates,
     grains,
+    neighbours,
     splittable_reduction,
 )
 from tiledialect.cost.group import call_cycles, compute_cycles
 from tiledialect.cost.operand import phase_start
+from tiledialect.cost.pairs import run_bytes
 from tiledialect.cost.spec import block_extent, ceil_div
 from tiledialect.formats import format_named
+from tiledialect.group_layouts import RUN_BYTES
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
 
@@ -48,7 +52,7 @@ def least_cycles(
     if steps > 1:
         cycles = cycles + (steps - 1) * call_cycles(program, group, machine)
         cycles = cycles + steps * phase_start(machine) * _moves_in_steps(group, table)
-    cycles = cycles + _arriving(program, group, table, blocks)
+    cycles = cycles + _arriving(program, group, machine, table, blocks)
     return cycles + _gathering(program, group, machine, table, blocks)
 
 
@@ -68,9 +72,14 @@ def _moves_in_steps(group: Group, table: Candidates) -> Ints:
 
 
 def _arriving(
-    program: Program, group: Group, table: Candidates, blocks: tuple[Ints, ...]
+    program: Program,
+    group: Group,
+    machine: Machine,
+    table: Candidates,
+    blocks: tuple[Ints, ...],
 ) -> Ints:
-    """Words of the blocks that several tiles share, and that are not there for good."""
+    """Cycles of the words of the blocks that several tiles share, and that are not
+    there for good; pairs of tiles may take two at once."""
     words = np.zeros(len(table), dtype=np.int64)
     for number, path in enumerate(table.variant.paths):
         if path == STORED:
@@ -78,8 +87,37 @@ def _arriving(
         operand = group.operands[number]
         width = program.values[operand.value].form.format.bytes
         size = _elements(group, operand.axes, blocks) * width
-        words = words + np.where(_users(group, table, number) > 1, size // WORD, 0)
+        come, users = size // WORD, _users(group, table, number)
+        if machine.exchange.pair_tiles > 1:
+            paired = _paired(program, group, machine, table, blocks, number)
+            # of a spread block the own pair's pieces come word by word
+            piece = size // users // WORD if path in SPREAD else 0
+            come = np.where(paired, np.minimum(come, come // 2 + piece), come)
+        words = words + np.where(users > 1, come, 0)
     return words
+
+
+def _paired(
+    program: Program,
+    group: Group,
+    machine: Machine,
+    table: Candidates,
+    blocks: tuple[Ints, ...],
+    number: int,
+) -> NDArray[np.bool_]:
+    """Whether whole pairs of tiles share an operand's block, and a run of it may be
+    long enough to come doubled."""
+    axes = group.operands[number].axes
+    grain = grains(program, group, machine)
+    width = program.values[group.operands[number].value].form.format.bytes
+    run = np.full_like(table.parts[:, 0], width)
+    for axis in axes:
+        run = run * ceil_div(blocks[axis], grain[axis]) * grain[axis]
+    if table.variant.paths[number] in SPREAD:
+        pieces = _users(group, table, number)
+        run = ceil_div(ceil_div(run, pieces), RUN_BYTES) * RUN_BYTES
+    whole = neighbours(group, axes, table.parts) % 2 == 0
+    return whole & (run >= run_bytes(machine))
 
 
 def _gathering(

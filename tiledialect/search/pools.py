@@ -171,8 +171,15 @@ def _entry_columns(stage: Stage, number: Ints) -> list[Ints]:
         target = operand.relay if relayed else operand.block
         shared = operand.users if relayed else np.minimum(operand.users, 2)
         mine = [np.array([kinds.index(kind)]), *target.blocks, *_outer(target), shared]
-        columns.append(mine)
+        columns.append([*mine, 0 * shared if relayed else _pairing(target)])
     return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
+
+
+def _pairing(spec: Spec) -> Ints:
+    """Whether no pairs of tiles share a block, some do, or whole pairs."""
+    if spec.neighbours is None:
+        return np.zeros(1, dtype=np.int64)
+    return (spec.neighbours > 1) * 1 + (spec.neighbours % 2 == 0)
 
 
 def _hop_kind(operand: OperandCost) -> object:

@@ -11,8 +11,8 @@ module attributes {tile.machine = "mini4", tile.rung = 4 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -57,8 +57,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 11
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 11
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -82,8 +82,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -107,8 +107,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 48:64 from 3 at 14
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
       codelet.copy %x to %y
@@ -131,8 +131,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 3 at 10, 36:52 from 2 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 3 at 10, 48:64 from 2 at 14
       tile 2 send 0:16 at 4
       tile 3 send 0:16 at 0> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -156,8 +156,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 40:56 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 52:68 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -181,8 +181,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10, 36:52 from 2 at 14
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10, 48:64 from 2 at 14
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0, 0:16 at 4
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -206,8 +206,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 19 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -231,8 +231,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 20 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -256,8 +256,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 14 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -281,8 +281,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 2 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -306,8 +306,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 21 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 28 rows <
-      tile 0 receive 36:52 from 1 at 17
-      tile 1 send 0:16 at 7 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 17
+      tile 1 send 0:16 at 7 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {
@@ -331,8 +331,8 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
         : <[16] bytes 4 spread [4 step 1]>
         to <[16 / 2 step 1] bytes 4> from "f.mlir":2:8
     } scheduled length 18 bound_receive 18 bound_send 14 bound_control 6 messages 3 row_bytes 24 rows <
-      tile 0 receive 36:52 from 1 at 10
-      tile 1 send 0:16 at 0 receive 20:36 from 2 at 10, 36:52 from 3 at 14
+      tile 0 receive 48:64 from 1 at 10
+      tile 1 send 0:16 at 0 receive 32:48 from 2 at 10, 48:64 from 3 at 14
       tile 2 send 0:16 at 0
       tile 3 send 0:16 at 4> from "f.mlir":2:8
     codelet.compute 1 "own" {

@@ -17,10 +17,10 @@ module attributes {tile.machine = "mini4", tile.rung = 6 : i64, tile.budget = 40
         : <[16] bytes 4 spread [4 step 1]>
         to <[16] bytes 4 replicas [4 step 1]> from "f.mlir":2:8
     } scheduled length 28 bound_receive 28 bound_send 14 bound_control 9 messages 4 row_bytes 36 rows <
-      tile 0 send 0:16 at 0 receive 20:36 from 0 at 10, 36:52 from 1 at 14, 52:68 from 2 at 18, 68:84 from 3 at 22
-      tile 1 send 0:16 at 4 receive 20:36 from 0 at 10, 36:52 from 1 at 14, 52:68 from 2 at 18, 68:84 from 3 at 22
-      tile 2 send 0:16 at 8 receive 20:36 from 0 at 12, 36:52 from 1 at 16, 52:68 from 2 at 20, 68:84 from 3 at 24
-      tile 3 send 0:16 at 12 receive 20:36 from 0 at 12, 36:52 from 1 at 16, 52:68 from 2 at 20, 68:84 from 3 at 24> from "f.mlir":2:8
+      tile 0 send 0:16 at 0 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
+      tile 1 send 0:16 at 4 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
+      tile 2 send 0:16 at 8 receive 32:48 from 0 at 12, 48:64 from 1 at 16, 64:80 from 2 at 20, 80:96 from 3 at 24
+      tile 3 send 0:16 at 12 receive 32:48 from 0 at 12, 48:64 from 1 at 16, 64:80 from 2 at 20, 80:96 from 3 at 24> from "f.mlir":2:8
     codelet.compute 1 "double" {
       codelet.run map (d0 16) on <0 [4:1]>
         (%y: f32 d0 [16:4]) ->

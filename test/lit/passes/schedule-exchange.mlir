@@ -2,15 +2,16 @@
 
 // One tile sends a quarter to each other tile, the farthest first: latency is 10 cycles
 // to tiles 0 and 1 of mini4 and 12 to the others. Rows name addresses of the window,
-// where a guard word follows each buffer; reading and writing are on different tiles.
+// where buffers begin at multiples of 16, behind a guard word at least; reading and
+// writing are on different tiles.
 // CHECK-LABEL: @scatter
 // CHECK-SAME: tile.rung = 5
 // CHECK-NOT: memory.apart
 // CHECK: scheduled length 22 bound_receive 16 bound_send 22 bound_control 5 messages 3 row_bytes 20 rows <
 // CHECK-NEXT: tile 0 send
-// CHECK-NEXT: tile 1 receive 68:84 from 0
-// CHECK-NEXT: tile 2 receive 68:84 from 0
-// CHECK-NEXT: tile 3 receive 68:84 from 0
+// CHECK-NEXT: tile 1 receive 80:96 from 0
+// CHECK-NEXT: tile 2 receive 80:96 from 0
+// CHECK-NEXT: tile 3 receive 80:96 from 0
 module @scatter attributes {tile.machine = "mini4", tile.rung = 4} {
   memory.program @main {
     %y = memory.buffer operand "y" 64 bytes on <0> live [0, 1)
@@ -29,10 +30,10 @@ module @scatter attributes {tile.machine = "mini4", tile.rung = 4} {
 // CHECK: memory.apart %x / %y because "gather reads one and writes the other" from "f.mlir":3:8
 // CHECK-NEXT: exchange.phase 0 "gather"
 // CHECK: scheduled length 28 bound_receive 28 bound_send 14 bound_control 8 messages 4 row_bytes 36 rows <
-// CHECK-NEXT: tile 0 send 0:16 at 0 receive 20:36 from 0 at 10, 36:52 from 1 at 14, 52:68 from 2 at 18, 68:84 from 3 at 22
-// CHECK-NEXT: tile 1 send 0:16 at 4 receive 20:36 from 0 at 10, 36:52 from 1 at 14, 52:68 from 2 at 18, 68:84 from 3 at 22
-// CHECK-NEXT: tile 2 send 0:16 at 8 receive 20:36 from 0 at 12, 36:52 from 1 at 16, 52:68 from 2 at 20, 68:84 from 3 at 24
-// CHECK-NEXT: tile 3 send 0:16 at 12 receive 20:36 from 0 at 12, 36:52 from 1 at 16, 52:68 from 2 at 20, 68:84 from 3 at 24> from "f.mlir":3:8
+// CHECK-NEXT: tile 0 send 0:16 at 0 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
+// CHECK-NEXT: tile 1 send 0:16 at 4 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
+// CHECK-NEXT: tile 2 send 0:16 at 8 receive 32:48 from 0 at 12, 48:64 from 1 at 16, 64:80 from 2 at 20, 80:96 from 3 at 24
+// CHECK-NEXT: tile 3 send 0:16 at 12 receive 32:48 from 0 at 12, 48:64 from 1 at 16, 64:80 from 2 at 20, 80:96 from 3 at 24> from "f.mlir":3:8
 module @gather attributes {tile.machine = "mini4", tile.rung = 4} {
   memory.program @main {
     %x = memory.buffer operand "x" 16 bytes on <0 [4:1]> live [0, 1)
@@ -49,7 +50,7 @@ module @gather attributes {tile.machine = "mini4", tile.rung = 4} {
 // CHECK-LABEL: @limits
 // CHECK: messages 1 row_bytes 16 rows <
 // CHECK-NEXT: tile 0 send 0:20 at 0, 20:32 at 5
-// CHECK-NEXT: tile 1 receive 36:68 from 0 at 10>
+// CHECK-NEXT: tile 1 receive 48:80 from 0 at 10>
 module @limits attributes {tile.machine = {base = "mini4", exchange = {max_message_words = 8, send_chunk_words = 5}}, tile.rung = 4} {
   memory.program @main {
     %y = memory.buffer operand "y" 32 bytes on <0> live [0, 1)
@@ -80,7 +81,7 @@ module @one_past_the_limit attributes {tile.machine = {base = "mini4", exchange 
 // Bytes that are no whole words arrive in staging: bytes 3 to 6 of x come as two words.
 // CHECK-LABEL: @staging
 // CHECK: tile 0 send 0:8 at 0
-// CHECK-NEXT: tile 1 receive 20:28 from 0 at 10>
+// CHECK-NEXT: tile 1 receive 32:40 from 0 at 10>
 module @staging attributes {tile.machine = "mini4", tile.rung = 4} {
   memory.program @main {
     %x = memory.buffer operand "x" 8 bytes on <0> live [0, 1)
@@ -97,7 +98,7 @@ module @staging attributes {tile.machine = "mini4", tile.rung = 4} {
 // Partial sums become a stack on the tile that adds them; its own stays where it is.
 // CHECK-LABEL: @stack
 // CHECK: messages 1
-// CHECK: tile 0 receive 20:28 from 1
+// CHECK: tile 0 receive 32:40 from 1
 // CHECK-NEXT: tile 1 send 0:8 at 0
 module @stack attributes {tile.machine = "mini4", tile.rung = 4} {
   memory.program @main {
