@@ -72,6 +72,7 @@ def cases() -> list[Case]:
     return [
         Case("operands, linear owners", patterns.matmul_operands_linear, 1.01, 5.0),
         Case("operands, block owners", patterns.matmul_operands_block, 1.04, 0.1),
+        Case("windows gathered on a grid", patterns.gathered_windows, 1.03, 0.2),
         Case("reduce-scatter in 8", patterns.reduce_scatter, 1.0, 0.2),
         Case(
             "reduce-scatter in 6, ragged, 10 runs",
@@ -159,6 +160,7 @@ def first_use() -> float:
     schedule(patterns.random_unicasts(3000, 8), latency)
     schedule(patterns.random_unicasts(20_000, 1), latency)
     schedule(patterns.random_multicasts(2000), latency)
+    schedule(patterns.gathered_windows(), latency)
     return time.perf_counter() - begin
 
 

@@ -69,6 +69,38 @@ def matmul_operands_block(
     )
 
 
+def gathered_windows(
+    rows: int = 13,
+    columns: int = 36,
+    planes: int = 3,
+    row_words: int = 456,
+    run: int = 584,
+    parts: tuple[int, ...] = (120, 136),
+) -> Messages:
+    """Small windows of two operands, gathered on a grid: few long multicasts.
+
+    The rows' words of each plane lie one after the other in runs of a tile each; each
+    column's are in `parts`, of a tile each. A row's senders have time for little else,
+    a column's could send it six times.
+    """
+    tile = np.arange(rows * columns * planes).reshape(rows, columns, planes)
+    ends = np.arange(1, rows + 1) * row_words
+    cuts = np.unique(np.append(ends, np.arange(0, rows * row_words, run)))
+    begin, words = cuts[:-1], np.diff(cuts)
+    owner = 3 + 15 * planes * (begin // run)
+    row = begin // row_words
+    of_rows = [
+        (owner + 15 * plane, words, tile[row, :, plane]) for plane in range(planes)
+    ]
+    column = np.arange(columns * planes)
+    receivers = tile.reshape(rows, -1).T
+    of_columns = [
+        (part * columns * planes + column, np.full(column.size, words), receivers)
+        for part, words in enumerate(parts)
+    ]
+    return _join(*of_rows, *of_columns)
+
+
 def reduce_scatter(
     group: int = 8, rows: Index | None = None, runs: int = 1
 ) -> Messages:

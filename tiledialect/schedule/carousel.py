@@ -26,14 +26,14 @@ from tiledialect.schedule.carousel_plan import (
     plan_carousel,
     sender_slots,
 )
-from tiledialect.schedule.compiled import compiled, inner
+from tiledialect.schedule.compiled import compiled, inlined
 from tiledialect.schedule.table import Index, Messages, endpoints, multicasts
 
 PARTS = 4
 """Carousels of a message one after the other, at most."""
 
 
-@inner
+@inlined
 def _continues(desk: Desk, size: int, k: int) -> bool:
     """The slot goes on with the send of the one before, to the same receivers."""
     same = desk.sent[k] and desk.word[k] == desk.word[k - 1] + 1
@@ -43,7 +43,7 @@ def _continues(desk: Desk, size: int, k: int) -> bool:
     return bool(same)
 
 
-@inner
+@inlined
 def _book(
     desk: Desk,
     slots: int,

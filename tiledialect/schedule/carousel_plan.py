@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiledialect.schedule.compiled import inner
+from tiledialect.schedule.compiled import inlined
 from tiledialect.schedule.table import Index
 
 Flags = NDArray[np.bool_]
@@ -61,7 +61,7 @@ def desk_for(receivers: int, slots: int) -> Desk:
     )
 
 
-@inner
+@inlined
 def sender_slots(busy: Flags, sender: int, last: int, desk: Desk) -> int:
     """Lay out the axis: the sender's free slots before `last`; how many."""
     count = 0
@@ -72,7 +72,7 @@ def sender_slots(busy: Flags, sender: int, last: int, desk: Desk) -> int:
     return count
 
 
-@inner
+@inlined
 def free_runs(
     busy: Flags, row: int, end: int, desk: Desk, receiver: int, slots: int
 ) -> None:
@@ -88,7 +88,7 @@ def free_runs(
     desk.most[receiver] = most
 
 
-@inner
+@inlined
 def _next_length(desk: Desk, size: int, left: int, tried: int, rising: bool) -> int:
     """Of the receivers' longest runs, cut to what is left, the one next to `tried` in
     rising or falling order, the first if that is 0; 0 if there is no more."""
@@ -103,7 +103,7 @@ def _next_length(desk: Desk, size: int, left: int, tried: int, rising: bool) -> 
     return found
 
 
-@inner
+@inlined
 def _best_slot(desk: Desk, size: int, slots: int, length: int, base: int) -> int:
     """The slot at which most others can tune in for all words, or -1."""
     best = -1
@@ -125,7 +125,7 @@ def _best_slot(desk: Desk, size: int, slots: int, length: int, base: int) -> int
     return best
 
 
-@inner
+@inlined
 def _clear(desk: Desk, size: int, slots: int) -> None:
     """Nothing is on the air, and nobody listens."""
     for k in range(slots + 1):
@@ -137,7 +137,7 @@ def _clear(desk: Desk, size: int, slots: int) -> None:
             desk.heard[i, k] = False
 
 
-@inner
+@inlined
 def _tune_in(desk: Desk, size: int, slots: int, length: int) -> bool:
     """Let those who are free for a whole carousel tune in, at as few slots as may be.
 
@@ -165,7 +165,7 @@ def _tune_in(desk: Desk, size: int, slots: int, length: int) -> bool:
     return base >= 0
 
 
-@inner
+@inlined
 def _longest_gap(desk: Desk, length: int) -> tuple[int, int]:
     """The first of the longest stretch of missing words, and how many they are."""
     gap = 0
@@ -179,7 +179,7 @@ def _longest_gap(desk: Desk, length: int) -> tuple[int, int]:
     return first, gap
 
 
-@inner
+@inlined
 def _best_stretch(desk: Desk, receiver: int, slots: int, gap: int) -> tuple[int, int]:
     """Where a receiver hears most of what it misses: the first slot, and how many;
     these are counted below 0 if up to `gap` words are to be sent there anew."""
@@ -218,7 +218,7 @@ def _best_stretch(desk: Desk, receiver: int, slots: int, gap: int) -> tuple[int,
     return begin, best
 
 
-@inner
+@inlined
 def _catch_up(desk: Desk, receiver: int, slots: int, length: int) -> bool:
     """Let one receiver hear all words in a few stretches; False: it cannot."""
     for word in range(length):
@@ -239,7 +239,7 @@ def _catch_up(desk: Desk, receiver: int, slots: int, length: int) -> bool:
     return left == 0
 
 
-@inner
+@inlined
 def extra_slots(desk: Desk, slots: int, length: int) -> int:
     """Slots that the sender takes besides one for each word."""
     count = -length
@@ -249,7 +249,7 @@ def extra_slots(desk: Desk, slots: int, length: int) -> int:
     return count
 
 
-@inner
+@inlined
 def _all_at_once(desk: Desk, size: int, slots: int, left: int) -> int:
     """The longest piece of what is left that all receivers can hear in one send."""
     length = 0
@@ -269,7 +269,7 @@ def _all_at_once(desk: Desk, size: int, slots: int, left: int) -> int:
     return length
 
 
-@inner
+@inlined
 def plan_carousel(
     desk: Desk, size: int, slots: int, left: int, spare: int, rising: bool
 ) -> int:

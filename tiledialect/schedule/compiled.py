@@ -31,3 +31,16 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
         no_cpython_wrapper=True,
     )
     return cast(Decorator[P, R], decorate)(function)
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for one that is called at few places: a copy is compiled at each, once
+    for all, where `inner` has callers optimise again what they call."""
+    decorate = numba.njit(  # pyright: ignore[reportCallIssue, reportUnknownVariableType]
+        cache=True,
+        error_model="numpy",
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=True,
+        inline="always",
+    )
+    return cast(Decorator[P, R], decorate)(function)

@@ -7,9 +7,11 @@ its words of both kinds together.
 Method: first fit with two more ports a rule and tile. One holds the cycles in which
 words of the second kind arrive, which sends of the first kind keep clear of; the other
 holds the cycles of those sends, moved by the tile's latency to the starts of the
-messages whose words would arrive in them. Several orders are tried, then those in which
-late items come first. Whole bundles first, then messages, then pieces of half the least
-latency, so that a tile can send before what others send at the same time arrives.
+messages whose words would arrive in them. Several orders are tried, then those in
+which late items come first. Where tiles send little of what they receive, groups of
+tiles take turns to send to all others, and then to their own. Whole bundles first, then
+messages, then pieces of half the least latency, so that a tile can send before what
+others send at the same time arrives.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +29,7 @@ from tiledialect.schedule.bounds import (
 )
 from tiledialect.schedule.levels import Level, Sends, bundled, cut, expand, single
 from tiledialect.schedule.solve import Schedule
-from tiledialect.schedule.table import Index, Messages, endpoints
+from tiledialect.schedule.table import Index, Messages, endpoints, multicasts
 
 Chosen = NDArray[np.bool_]
 
@@ -42,6 +44,15 @@ PASSABLE = 1.05
 
 MOST_PIECES = 1 << 17
 """Nor are they where that makes more pieces."""
+
+EFFORT = 25_000_000
+"""Ports that are looked at or taken, after which nothing else is tried."""
+
+GROUPS = 12
+"""Groups of tiles that take turns; more wait more often for what is on its way."""
+
+SPARSE = 8
+"""Groups take turns where tiles receive so many times the words that they send."""
 
 LATE = (0.95, 0.9, 0.75, 0.5)
 """Items that end after this part of the length come first in the next order."""
@@ -101,15 +112,17 @@ def serialised(
     bound = bound_of(load, control)
     least = max(bound.cycles, serial_bound(messages, rules))
     best: Schedule | None = None
-    for level in levels(messages, latency, rules):
-        fit = Fit(level, latency, rules)
+    effort = EFFORT
+    for level, turn in levels(messages, latency, rules):
+        fit = Fit(level, turn, latency, rules, effort)
         orders = fit.orders(load.send_bound, load.receive_bound, usual)
         method, start = fit.best(orders, int(GOOD * least))
         length = max(arrival(level.items, latency, start), bound.control)
         if best is None or length < WORTH * best.length:
-            sent = parts(messages, level, start)
+            sent = parts(level, start)
             best = Schedule(*sent, length, bound, f"serial first fit by {method}")
-        if best.length <= PASSABLE * least:
+        effort = fit.effort
+        if best.length <= PASSABLE * least or effort <= 0:
             break
     assert best is not None
     return best
@@ -117,21 +130,59 @@ def serialised(
 
 def levels(
     messages: Messages, latency: Index, rules: Sequence[Rule]
-) -> Iterator[Level]:
-    """What may be sent in one go, the coarsest first."""
+) -> Iterator[tuple[Level, Index | None]]:
+    """What may be sent in one go, the coarsest first, and in which turn if in turns."""
     least = least_latency(messages, latency, rules)
     if hears_itself(messages, latency, rules):
-        yield cut(messages, least)
+        yield cut(messages, least), None
     else:
+        if not messages.unicast and sends_little(messages, rules):
+            yield in_turns(messages)
         whole = bundled(tagged(messages, rules))
         of_bundles = rules_of_items(whole, rules)
         if not whole.whole and not hears_itself(whole.items, latency, of_bundles):
-            yield whole
-        yield single(messages)
+            yield whole, None
+        yield single(messages), None
     half = max(least // 2, 1)
     pieces = int((-(-messages.words // half)).sum())
     if messages.count < pieces <= MOST_PIECES:
-        yield cut(messages, half)
+        yield cut(messages, half), None
+
+
+def sends_little(messages: Messages, rules: Sequence[Rule]) -> bool:
+    """Under every rule a tile has far fewer words to send than others to receive."""
+    sets, tiles = messages.set_start.size - 1, messages.tiles
+    for rule in rules:
+        read = np.where(rule.reads, messages.words, 0)
+        written = np.where(rule.writes, messages.words, 0)
+        of_set = weighted_count(messages.destinations, written, sets)
+        of_member = np.repeat(of_set, np.diff(messages.set_start))
+        received = weighted_count(messages.set_tiles, of_member, tiles).max(initial=0)
+        sent = weighted_count(messages.source, read, tiles).max(initial=0)
+        if received < SPARSE * sent:
+            return False
+    return True
+
+
+def in_turns(messages: Messages) -> tuple[Level, Index]:
+    """Each message to those outside its sender's group, in the turn of that, and to
+    those inside, when all turns are over.
+
+    The groups are spread over the tiles without a pattern (multiplicative hashing), as
+    programs lay tiles out in grids: receivers of a set are then in all groups.
+    """
+    group = (np.arange(messages.tiles) * 2654435761 >> 16) % GROUPS
+    message, tile = endpoints(messages)
+    inside = group[tile] == group[messages.source[message]]
+    order = np.argsort(2 * message + inside, kind="stable")
+    part = (2 * message + inside)[order]
+    first = np.flatnonzero(np.diff(part, prepend=-1))
+    origin, is_inside = part[first] // 2, part[first] % 2 == 1
+    source, words = messages.source[origin], messages.words[origin]
+    ends = np.append(first, part.size)
+    items = multicasts(messages.tiles, source, words, ends, tile[order])
+    level = replace(single(items), origin=origin, words=words, plain=False)
+    return level, np.where(is_inside, GROUPS, group[source])
 
 
 def least_latency(messages: Messages, latency: Index, rules: Sequence[Rule]) -> int:
@@ -171,23 +222,27 @@ def tagged(messages: Messages, rules: Sequence[Rule]) -> Messages:
     )
 
 
-def parts(
-    messages: Messages, level: Level, start: Index
-) -> tuple[Messages, Index, Index, Index]:
+def parts(level: Level, start: Index) -> tuple[Messages, Index, Index, Index]:
     """The messages that items carry, in the order asked for: origin, offset, start."""
     sends = Sends(level.items, np.arange(start.size), start)
     sent, origin, offset, start = expand(level, sends)
-    order = np.lexsort((offset, origin))
-    words, origin = sent.words[order], origin[order]
-    sent = replace(messages.select(origin), words=words)
-    return sent, origin, offset[order], start[order]
+    order = np.lexsort((start, offset, origin))
+    return sent.select(order), origin[order], offset[order], start[order]
 
 
 class Fit:
-    """First fits of a level's items under rules."""
+    """First fits of a level's items under rules; `effort` is what is left of it."""
 
-    def __init__(self, level: Level, latency: Index, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self,
+        level: Level,
+        turn: Index | None,
+        latency: Index,
+        rules: Sequence[Rule],
+        effort: int,
+    ) -> None:
         self.items, self.level, self.latency = level.items, level, latency
+        self.turn, self.effort = turn, effort
         kinds = rules_of_items(level, rules)
         self.checked, self.marked = ports(self.items, latency, kinds)
         self.rows = 2 * self.items.tiles * (1 + len(kinds))
@@ -197,6 +252,7 @@ class Fit:
         from tiledialect.schedule.serial_fit import fitted
 
         check, mark = self.checked, self.marked
+        self.effort -= check.row.size + mark.row.size
         return fitted(
             order,
             self.items.words,
@@ -215,14 +271,16 @@ class Fit:
             start = self.starts(order)
             if (length := self.length(start)) < least:
                 method, best, least = name, start, length
-            if least <= enough:
+            if least <= enough or self.effort <= 0:
                 return method, best
-        start = best
+        start, late_method = best, f"{method}, late ones first"
         for part in LATE:
             late = self.ends(start) > part * self.length(start)
             start = self.starts(np.lexsort((start, ~late)))
             if (length := self.length(start)) < least:
-                method, best, least = "lateness", start, length
+                method, best, least = late_method, start, length
+            if self.effort <= 0:
+                break
         return method, best
 
     def ends(self, start: Index) -> Index:
@@ -240,6 +298,9 @@ class Fit:
         items, fan_out = self.items, self.items.fan_out
         first = self.level.first_part[:-1]
         start = usual[self.level.origin[first]] + self.level.offset[first]
+        if self.turn is not None:
+            yield "turns", np.lexsort((start, self.turn))
+            return
         yield "usual start", np.argsort(start, kind="stable")
         _, farthest = set_extremes(items, receive_bound)
         pressure = np.maximum(send_bound[items.source], farthest[items.destinations])
