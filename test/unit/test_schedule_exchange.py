@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -301,33 +302,61 @@ def test_many_of_these_phases_have_doubled_messages() -> None:
     assert doubled > 10
 
 
-def least_bounds(on: Machine, phase: Phase) -> tuple[int, int]:
-    """The receive and the send bound, message by message and word by word."""
+Asked = tuple[int, int, set[int], set[int]]
+"""Source and words of a message, its receivers, and those that it may reach doubled."""
+
+
+def asked(on: Machine, phase: Phase) -> list[Asked]:
+    """The messages of a phase, one by one."""
     table, bases = transfer_table(on, phase), window_bases(phase.buffer_bytes)
-    messages = table.messages
-    cycles, sent = dict.fromkeys(range(on.tiles), 0), dict.fromkeys(range(on.tiles), 0)
-    nearest = dict.fromkeys(range(on.tiles), 1 << 30)
+    messages, found = table.messages, list[Asked]()
     aligned = [*phase.aligned] or [True] * bases.size
     for i in range(messages.count):
         source, words = int(messages.source[i]), int(messages.words[i])
         first, end = messages.set_start[messages.destinations[i] :][:2]
         tiles = set(messages.set_tiles[first:end].tolist())
-        places = [int(table.read[i]), int(table.written[i])]
         fits = words % 2 == 0 and words // 2 >= on.exchange.pair_least_items
-        for place in places:
+        for place in (int(table.read[i]), int(table.written[i])):
             buffer = sum(int(base) <= place for base in bases) - 1
             fits &= place % 8 == 0 and aligned[buffer]
-        doubled = {
-            tile for tile in tiles if fits and tile ^ 1 in tiles and tile ^ 1 != source
-        } - {source}
+        doubled = {tile for tile in tiles if fits and tile ^ 1 in tiles}
+        found.append((source, words, tiles, doubled - {source, source ^ 1}))
+    return found
+
+
+def least_bounds(on: Machine, phase: Phase) -> tuple[int, int]:
+    """The receive and the send bound, message by message."""
+    heard, sent = Counter[int](), Counter[int]()
+    nearest = dict.fromkeys(range(on.tiles), 1 << 30)
+    for source, words, tiles, doubled in asked(on, phase):
         for tile in tiles:
-            cycles[tile] += words // 2 if tile in doubled else words
+            heard[tile] += words // 2 if tile in doubled else words
             nearest[source] = min(nearest[source], on.latency(tile))
         sent[source] += words // 2 if doubled == tiles else words
     return (
-        max((n + on.latency(t) for t, n in cycles.items() if n), default=0),
-        max((n + nearest[t] for t, n in sent.items() if n), default=0),
+        max((n + on.latency(t) for t, n in heard.items()), default=0),
+        max((n + nearest[t] for t, n in sent.items()), default=0),
     )
+
+
+def controls_one_by_one(on: Machine, phase: Phase) -> int:
+    """Control words of the fullest tile, were messages cut by receivers and no more,
+    and each sent after a gap and received for itself."""
+    words_of = Counter[int]()
+    for source, words, tiles, doubled in asked(on, phase):
+        for part, slots in ((doubled, words // 2), (tiles - doubled, words)):
+            words_of[source] += (-(-slots // 64) + 1) * bool(part)
+            words_of.update(dict.fromkeys(part, 2))
+    return max(words_of.values(), default=0) + on.exchange.phase_controls
+
+
+@pytest.mark.parametrize("seed", PAIR_SEEDS)
+def test_doubled_phases_have_no_more_rows_than_is_planned_for(seed: int) -> None:
+    phase = random_gather(Random(seed))
+    found = schedule_phase(PAIRED, phase)
+    if run_items(PAIRED, found)[2]:
+        most = controls_one_by_one(PAIRED, phase)
+        assert found.numbers["row_bytes"] // 4 <= most
 
 
 @pytest.mark.parametrize("seed", PAIR_SEEDS)

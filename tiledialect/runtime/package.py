@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Words: TypeAlias = NDArray[np.uint32]
 
 FORMAT = "tiledialect-package"
-VERSION = 2
+VERSION = 3
 
 Axes: TypeAlias = tuple[tuple[tuple[int, int], ...], ...]
 Parameters: TypeAlias = dict[str, Json]

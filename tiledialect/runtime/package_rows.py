@@ -29,7 +29,8 @@ TABLES = {
 }
 """The tables of a phase's rows with their types."""
 
-SEND, POINT = 1, 4
+SEND, POINT, SEND_PAIR = 1, 4, 6
+WITH_ADDRESS = (SEND, POINT, SEND_PAIR)
 OPCODE_SHIFT = 29
 ADDRESS_BITS = (1 << 19) - 1
 
@@ -39,7 +40,7 @@ def pack(rows: Rows) -> dict[str, NDArray[np.integer]]:
     if rows.start.size == 0 or rows.start[0] != 0:
         raise ValueError("the first program must begin with the first word")
     opcode = rows.words >> OPCODE_SHIFT
-    with_address = (opcode == SEND) | (opcode == POINT)
+    with_address = np.isin(opcode, WITH_ADDRESS)
     return {
         "tiles": np.diff(rows.tiles, prepend=0),
         "send": np.diff(rows.send, prepend=0),
@@ -58,7 +59,7 @@ def unpack(tables: dict[str, Ints]) -> Rows:
     too many, too large, or stands in a word."""
     words, addresses = tables["words"], tables["addresses"]
     opcode = words >> OPCODE_SHIFT
-    empty = np.flatnonzero((opcode == SEND) | (opcode == POINT))
+    empty = np.flatnonzero(np.isin(opcode, WITH_ADDRESS))
     if empty.size != addresses.size:
         raise ValueError(f"has {addresses.size} addresses for {empty.size} words")
     if (words[empty] & ADDRESS_BITS).any():

@@ -135,3 +135,13 @@ memory.program @main {
     }) : () -> ()
   }) : () -> ()
 }) : () -> ()
+
+// -----
+
+// Items of 64 bits are whole, and lie at multiples of 8.
+// CHECK: error: a run of 64-bit items is no whole number of 8-byte words
+memory.program @main {
+  exchange.phase 0 "E" {
+  } scheduled length 30 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <
+    tile 0 send 4:20 doubled at 0>
+}
