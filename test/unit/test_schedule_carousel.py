@@ -231,6 +231,16 @@ def test_tiny_phases_against_every_schedule(seed: int) -> None:
     assert total <= 1.05 * least
 
 
+def test_a_sender_without_time_holds_up_another() -> None:
+    """Beyond the ports' bounds: all that 0 tells both 2 and 3 keeps 1 from them."""
+    sends: Sends = [(0, 2, {2, 3}), (0, 2, {4}), (1, 2, {2}), (1, 2, {3})]
+    latency = np.zeros(5, np.int64)
+    found = schedule(table(5, sends), latency)
+    verify(sends, latency, found)
+    assert found.bound.cycles == 4
+    assert pair_bound(sends, latency) == shortest_split(sends, latency) == 5
+
+
 def test_sending_twice_beats_sending_once() -> None:
     """Three messages that meet two by two take all their words' time, unless the one
     whose sender has time goes out to each receiver when that is free."""
