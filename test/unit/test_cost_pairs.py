@@ -29,11 +29,12 @@ from tiledialect.candidates import (
 )
 from tiledialect.codelets import copy_cycles
 from tiledialect.cost.group import group_cost
+from tiledialect.cost.steps import relayout_estimate
 from tiledialect.group_layouts import grid_layout, group_layouts
-from tiledialect.layout import Layout
+from tiledialect.layout import Cut, Factor, Group, Layout, Window
 from tiledialect.machine import Machine
 from tiledialect.program import read_program
-from tiledialect.relayout import Transfers
+from tiledialect.relayout import Transfers, relayout
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -115,6 +116,31 @@ def test_a_relay_to_whole_pairs_is_estimated_as_doubled(
     estimate = int(gathered.priced.exchange[0]) - fixed
     assert best <= estimate <= most * best
     assert estimate < 0.6 * int(table.words_in(machine.tiles).max())
+
+
+@pytest.mark.parametrize(("rows", "window"), [(729, 288), (729, 96), (640, 96)])
+def test_rows_of_panels_to_whole_pairs_are_estimated_as_doubled(
+    rows: int, window: int
+) -> None:
+    """A link's blocks in panels, cut again along their rows, come in long runs."""
+    machine = Machine.load("ipu-c600")
+    order = (Factor(1), Factor(0), Factor(1, 32))
+    columns = (Cut(68, 1, 16),)
+    source = Layout((rows, 4320), 1, ((Cut(5, 68), Cut(4, 340)), columns), order)
+    block = Layout(
+        (rows, 4320),
+        1,
+        ((Cut(5, 18),), (Cut(15, 90, 32),)),
+        order,
+        replicas=(Group(18, 1),),
+        windows=(Window(1, 0, window),),
+    )
+    table = relayout(source, block)
+    fixed = machine.exchange.phase_cycles + machine.latency(machine.tiles - 1)
+    best = int(received_at_best(machine, table).max())
+    estimate = relayout_estimate(machine, source, block).exchange - fixed
+    assert best <= estimate <= 1.15 * best
+    assert estimate < 0.7 * int(table.words_in(machine.tiles).max())
 
 
 def test_tiles_in_a_row_share_what_they_lack() -> None:

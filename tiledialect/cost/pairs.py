@@ -81,7 +81,7 @@ def _single_words(
     if source.order != destination.order:
         return zero > 0, zero
     if source.spread is None:
-        return _panel_run(source, destination) >= least, zero
+        return _panel_runs(source, destination, least)
     piece = np.maximum(source.tile_bytes, 1)
     batches, window = _window(destination)
     # pieces end at multiples of one, windows at multiples of the other: the first run
@@ -123,29 +123,28 @@ def _ragged_words(spec: Spec, batches: Ints, most: int) -> Ints:
     )
 
 
-def _panel_run(source: Spec, destination: Spec) -> Ints:
-    """Bytes of the shortest run between blocks in the same panels, if each panel of one
-    lies in one piece in the other: then it is the rows of a panel; else 0."""
+def _panel_runs(source: Spec, destination: Spec, least: int) -> tuple[Mask, Ints]:
+    """The same between blocks in panels, of which those of the source may be cut again
+    along the rows of panels: runs are such rows of a panel, all but the last long."""
     order, shape = source.order, source.shape
     zero = np.zeros(1, dtype=np.int64)
-    if len(order) < 3:
-        return zero
-    inner, rows = order[-1], order[-2]
-    if not inner.count or rows.count or rows.axis == inner.axis:
-        return zero
-    row_bytes = inner.count * source.element_bytes
-    block = source.blocks[rows.axis]
-    whole = (block == destination.blocks[rows.axis]) & (
-        shape[inner.axis] % inner.count == 0
-    )
+    if len(order) < 3 or not order[-1].count or order[-2].count:
+        return zero > 0, zero
+    inner, rows, panel = order[-1].axis, order[-2].axis, order[-1].count
+    if rows == inner or shape[inner] % panel:
+        return zero > 0, zero
+    block, piece = destination.extents[rows], np.maximum(source.extents[rows], 1)
+    outer = (source.outer or source.blocks)[rows]
+    fits = (destination.outer or destination.blocks)[rows] == block
+    fits = fits & ((outer == block) | (piece == block))
     for spec in (source, destination):
-        outer = spec.outer or spec.blocks
-        whole = whole & (outer[rows.axis] == block)
-        for blocks in (spec.blocks[inner.axis], outer[inner.axis]):
-            whole = whole & (
-                (blocks % inner.count == 0) | (blocks >= shape[inner.axis])
-            )
-    return np.where(whole, _last(source, rows.axis) * row_bytes, 0)
+        for blocks in (spec.blocks[inner], (spec.outer or spec.blocks)[inner]):
+            fits = fits & ((blocks % panel == 0) | (blocks >= shape[inner]))
+    run = panel * source.element_bytes
+    ends = [block % piece, _last(destination, rows) % piece]
+    short = np.maximum(*(np.where(rest * run < least, rest, 0) for rest in ends))
+    panels = destination.block_elements // np.maximum(block * panel, 1)
+    return fits & (piece * run >= least), short * panels * run // WORD
 
 
 def _last(spec: Spec, axis: int) -> Ints:

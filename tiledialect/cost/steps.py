@@ -83,10 +83,10 @@ def relayout_estimate(
     """The cost of one relayout."""
     inner = source if destination.packed else destination
     shared = destination.replica_count > 1
-    moved = movement(
-        machine,
-        layout_spec(source, inner),
-        layout_spec(destination, inner),
-        shared=shared,
-    )
+    spec = layout_spec(source, inner)
+    if machine.exchange.pair_tiles > 1 and any(len(cuts) > 1 for cuts in source.cuts):
+        # rows of a block that were cut again are whole runs of its panels
+        first = source.with_(cuts=tuple(cuts[:1] for cuts in source.cuts), windows=())
+        spec = spec.with_(outer=_blocks(first))
+    moved = movement(machine, spec, layout_spec(destination, inner), shared=shared)
     return StepEstimate(int(moved.exchange[0]), int(moved.copy[0]))

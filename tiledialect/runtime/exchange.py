@@ -261,11 +261,20 @@ def _stays(runs: Sends | Receives, edges: Ints) -> _Stays:
     element = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(run))
     low = np.maximum(edges[element], runs.address[run])
     high = np.minimum(edges[element + 1], end[run])
-    item_bytes = np.where(runs.doubled, 2 * WORD_BYTES, WORD_BYTES)[run]
-    skip = (low - runs.address[run]) // item_bytes
-    cycles = -((runs.address[run] - high) // item_bytes) - skip
+    begin, item_bytes = runs.address[run], _item_bytes(runs, run)
+    skip = (low - begin) // item_bytes
+    cycles = -((begin - high) // item_bytes) - skip
     key = runs.tile[run] * LATEST + runs.cycle[run] + skip
     return _Stays(key, cycles, element)
+
+
+def _item_bytes(runs: Sends | Receives, run: Ints) -> Ints | int:
+    """Bytes that these runs move in a cycle; one number where it is the same for all,
+    by which tables are divided in a fraction of the time."""
+    doubled = runs.doubled
+    if not doubled.any():
+        return WORD_BYTES
+    return np.where(doubled, 2 * WORD_BYTES, WORD_BYTES)[run]
 
 
 def _check_elements(machine: Machine, sends: Sends, receives: Receives) -> None:

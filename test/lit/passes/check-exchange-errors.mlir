@@ -340,3 +340,58 @@ module attributes {tile.machine = "mini4", tile.rung = 5 : i64} {
     } from "f.mlir":2:8
   }
 }
+
+// -----
+
+// Two words a cycle are for both tiles of a pair: tile 5 does not take them.
+// CHECK: f.mlir:2:8: error: phase "pair" of step 0: tile 4 takes items of two words from tile 0 from cycle 12 on, its partner 5 does not take the same
+module attributes {tile.machine = {base = "mini16", exchange = {pair_tiles = 2, pair_least_items = 2}}, tile.rung = 5 : i64} {
+  memory.program @pair {
+    %x = memory.buffer operand "x" 64 bytes on <0> align 8 live [0, 1) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 64 bytes on <4> align 8 live [0, 1) from "f.mlir":2:8
+    exchange.phase 0 "pair" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 4> from "f.mlir":2:8
+    } scheduled length 20 bound_receive 20 bound_send 20 bound_control 4 messages 1 row_bytes 16 rows <
+      tile 0 send 0:64 doubled at 0
+      tile 4 receive 80:144 doubled from 0 at 12> from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// The lane of tile 1 is lent until cycle 7, the word that it sends then is one too early.
+// CHECK: f.mlir:2:8: error: phase "lane" of step 0: tile 1 sends in cycle 7, in which its partner 0 borrows its lane
+module attributes {tile.machine = {base = "mini16", exchange = {pair_tiles = 2, pair_least_items = 2}}, tile.rung = 5 : i64} {
+  memory.program @lane {
+    %x = memory.buffer operand "x" 64 bytes on <0> align 8 live [0, 1) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 64 bytes on <4 [2:1]> align 8 live [0, 1) from "f.mlir":2:8
+    %w = memory.buffer operand "w" 4 bytes on <1> align 8 live [0, 1) from "f.mlir":3:8
+    %z = memory.buffer operand "z" 4 bytes on <8> align 8 live [0, 1) from "f.mlir":4:8
+    exchange.phase 0 "lane" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 4 replicas [2 step 1]> from "f.mlir":2:8
+      exchange.move %w to %z : <[1] bytes 4 first 1> to <[1] bytes 4 first 8> from "f.mlir":2:8
+    } scheduled length 22 bound_receive 20 bound_send 20 bound_control 4 messages 2 row_bytes 20 rows <
+      tile 0 send 0:64 doubled at 0
+      tile 1 send 160:164 at 7
+      tile 4 receive 80:144 doubled from 0 at 12
+      tile 5 receive 80:144 doubled from 0 at 12
+      tile 8 receive 176:180 from 1 at 21> from "f.mlir":2:8
+  }
+}
+
+// -----
+
+// mini16 itself has no items of two words.
+// CHECK: f.mlir:2:8: error: phase "pair" of step 0: tile 0, program 0, word 0 (0xc0380000): mini16 has no items of two words
+module attributes {tile.machine = "mini16", tile.rung = 5 : i64} {
+  memory.program @pair {
+    %x = memory.buffer operand "x" 64 bytes on <0> align 8 live [0, 1) from "f.mlir":1:8
+    %y = memory.buffer operand "y" 64 bytes on <4 [2:1]> align 8 live [0, 1) from "f.mlir":2:8
+    exchange.phase 0 "pair" {
+      exchange.move %x to %y : <[16] bytes 4> to <[16] bytes 4 first 4 replicas [2 step 1]> from "f.mlir":2:8
+    } scheduled length 20 bound_receive 20 bound_send 20 bound_control 4 messages 1 row_bytes 16 rows <
+      tile 0 send 0:64 doubled at 0
+      tile 4 receive 80:144 doubled from 0 at 12
+      tile 5 receive 80:144 doubled from 0 at 12> from "f.mlir":2:8
+  }
+}
