@@ -179,7 +179,7 @@ def test_a_missing_or_unknown_field_is_refused() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("version",), 1, "version is 1, not from 2 to 2"),
+        (("version",), 1, "version is 1, not from 3 to 3"),
         (("format",), "zip", "format is 'zip'"),
         (("source",), "module {}", "source_sha256 does not match"),
         (("machine", "base"), "/etc/passwd.toml", "machine must stand alone"),
