@@ -23,7 +23,7 @@ WORST_RATIO = 1.15
 PROGRAM_SECONDS = 5.0
 
 PHASE = re.compile(r'exchange\.phase (\d+) "([^"]*)"')
-SCHEDULED = re.compile(r"\} scheduled ([a-z_ 0-9]+) rows")
+SCHEDULED = re.compile(r"\} scheduled ([a-z_ 0-9]+) ratio [0-9.]+ rows")
 INFEASIBLE = 3
 
 

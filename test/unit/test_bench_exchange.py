@@ -33,7 +33,7 @@ def scheduled(length: int) -> str:
     exchange.phase 0 "y x" estimate 90 {{
     }} scheduled length {length} bound_receive 100 bound_send 80 bound_control 7
 """.rstrip()
-        + " messages 3 row_bytes 28 rows <4 tiles>\n"
+        + " messages 3 row_bytes 28 ratio 1.0000 rows <4 tiles>\n"
     )
 
 

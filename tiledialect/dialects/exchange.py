@@ -144,7 +144,8 @@ SCHEDULED = (
 class PhaseOp(IRDLOperation):
     """One exchange step: all moves at once, on one schedule.
 
-    `row_bytes` are those of the tile that has most.
+    `row_bytes` are those of the tile that has most. The text names the ratio of length
+    to bound as well; reading, it may be left out.
     """
 
     name = "exchange.phase"
@@ -207,6 +208,13 @@ class PhaseOp(IRDLOperation):
         assert isinstance(attribute, IntegerAttr)
         return attribute.value.data
 
+    @property
+    def ratio(self) -> float:
+        """Length over the greatest bound; 1 where nothing moves."""
+        fields = ("bound_receive", "bound_send", "bound_control")
+        bound = max(self.number(field) for field in fields)
+        return self.number("length") / bound if bound else 1.0
+
     def verify_(self) -> None:
         for op in self.body.block.ops:
             if not isinstance(op, MoveOp | SerialOp):
@@ -248,8 +256,13 @@ class PhaseOp(IRDLOperation):
             for field in SCHEDULED:
                 parser.parse_keyword(field)
                 numbers[field] = parse_count(parser)
+            ratio, place = None, parser.pos
+            if parser.parse_optional_keyword("ratio"):
+                place, ratio = parser.pos, parser.parse_number()
             parser.parse_keyword("rows")
             op.set_schedule(numbers, RowsAttr.parse_parameter(parser))
+            if ratio is not None and f"{ratio:.4f}" != f"{op.ratio:.4f}":
+                parser.raise_error(f"the ratio is {op.ratio:.4f}", place)
         return finish(op, parser)
 
     def print(self, printer: Printer) -> None:
@@ -261,7 +274,7 @@ class PhaseOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
         if self.rows is not None:
             words = " ".join(f"{field} {self.number(field)}" for field in SCHEDULED)
-            printer.print_string(f" scheduled {words} rows ")
+            printer.print_string(f" scheduled {words} ratio {self.ratio:.4f} rows ")
             self.rows.print_parameter(printer)
         print_end(printer, self)
 

@@ -145,3 +145,12 @@ memory.program @main {
   } scheduled length 30 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <
     tile 0 send 4:20 doubled at 0>
 }
+
+// -----
+
+// The ratio is that of the length to the greatest bound.
+// CHECK: error: the ratio is 1.5000
+memory.program @main {
+  exchange.phase 0 "E" {
+  } scheduled length 30 bound_receive 20 bound_send 0 bound_control 0 messages 0 row_bytes 0 ratio 1.4 rows <>
+}

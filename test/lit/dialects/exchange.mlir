@@ -11,13 +11,13 @@
 // CHECK-NEXT: to <[4] bytes 4>
 // CHECK-NEXT: } from "f.mlir":3:8
 // CHECK-NEXT: exchange.phase 1 "all" estimate 99 {
-// CHECK-NEXT: } scheduled length 303 bound_receive 20 bound_send 4 bound_control 5 messages 2 row_bytes 24 rows <
+// CHECK-NEXT: } scheduled length 303 bound_receive 20 bound_send 4 bound_control 5 messages 2 row_bytes 24 ratio 15.1500 rows <
 // CHECK-NEXT: tile 0 send 0:16 at 0, 16:272 at 290, 272:280 at 354 receive 20:24 from 1 at 12
 // CHECK-NEXT: tile 1 send 0:4 at 0 receive 0:8 from 0 at 10, 8:16 from 2 at 12, 20:24 from 2 at 300> from "f.mlir":4:8
 // CHECK-NEXT: exchange.phase 2 "none" {
-// CHECK-NEXT: } scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <>
+// CHECK-NEXT: } scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 ratio 1.0000 rows <>
 // CHECK-NEXT: exchange.phase 3 "packed" {
-// CHECK-NEXT: } scheduled length 9 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <1 tiles 1 programs 3 words "eNpjZmRgYGZiFmBABRJg0sFBAQAFPwDV">
+// CHECK-NEXT: } scheduled length 9 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 ratio 1.0000 rows <1 tiles 1 programs 3 words "eNpjZmRgYGZiFmBABRJg0sFBAQAFPwDV">
 // CHECK-NEXT: exchange.phase 4 "serial" {
 // CHECK-NEXT: exchange.move %x to %y
 // CHECK-NEXT: :

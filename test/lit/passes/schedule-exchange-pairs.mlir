@@ -3,7 +3,7 @@
 // Tile 0 sends 64 bytes to two pairs of tiles, two words a cycle: 8 cycles, not 16, and
 // 12 of latency to tiles 4 to 7 of mini16. Tile 1 lends its lane.
 // CHECK-LABEL: @two_pairs
-// CHECK: scheduled length 20 bound_receive 20 bound_send 20 bound_control 4 messages 1 row_bytes 16 rows <
+// CHECK: scheduled length 20 bound_receive 20 bound_send 20 bound_control 4 messages 1 row_bytes 16 ratio 1.0000 rows <
 // CHECK-NEXT: tile 0 send 0:64 doubled at 0
 // CHECK-NEXT: tile 4 receive 80:144 doubled from 0 at 12
 // CHECK-NEXT: tile 5 receive 80:144 doubled from 0 at 12
@@ -124,7 +124,7 @@ module @odd_set attributes {tile.machine = {base = "mini16", exchange = {pair_ti
 // 2 * 8 cycles, and those of the own pair in words, the own ones among them, in 2 * 16.
 // With the latency of row 0 that is 58; it were 74 without the mode.
 // CHECK-LABEL: @gather
-// CHECK: scheduled length 58 bound_receive 58 bound_send 26 bound_control 8 messages 8 row_bytes 48 rows <
+// CHECK: scheduled length 58 bound_receive 58 bound_send 26 bound_control 8 messages 8 row_bytes 48 ratio 1.0000 rows <
 // CHECK-NEXT: tile 0 send 0:64 doubled at 0, 0:64 at 16 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
 // CHECK-NEXT: tile 1 send 0:64 doubled at 8, 0:64 at 32 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
 // CHECK-NEXT: tile 2 send 0:64 doubled at 0, 0:64 at 16 receive 80:144 doubled from 0 at 10, 144:208 doubled from 1 at 18, 208:272 from 2 at 26, 272:336 from 3 at 42

@@ -7,7 +7,7 @@
 // CHECK-LABEL: @scatter
 // CHECK-SAME: tile.rung = 5
 // CHECK-NOT: memory.apart
-// CHECK: scheduled length 22 bound_receive 16 bound_send 22 bound_control 5 messages 3 row_bytes 20 rows <
+// CHECK: scheduled length 22 bound_receive 16 bound_send 22 bound_control 5 messages 3 row_bytes 20 ratio 1.0000 rows <
 // CHECK-NEXT: tile 0 send
 // CHECK-NEXT: tile 1 receive 80:96 from 0
 // CHECK-NEXT: tile 2 receive 80:96 from 0
@@ -29,7 +29,7 @@ module @scatter attributes {tile.machine = "mini4", tile.rung = 4} {
 // CHECK-LABEL: @gather
 // CHECK: memory.apart %x / %y because "gather reads one and writes the other" from "f.mlir":3:8
 // CHECK-NEXT: exchange.phase 0 "gather"
-// CHECK: scheduled length 28 bound_receive 28 bound_send 14 bound_control 8 messages 4 row_bytes 36 rows <
+// CHECK: scheduled length 28 bound_receive 28 bound_send 14 bound_control 8 messages 4 row_bytes 36 ratio 1.0000 rows <
 // CHECK-NEXT: tile 0 send 0:16 at 0 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
 // CHECK-NEXT: tile 1 send 0:16 at 4 receive 32:48 from 0 at 10, 48:64 from 1 at 14, 64:80 from 2 at 18, 80:96 from 3 at 22
 // CHECK-NEXT: tile 2 send 0:16 at 8 receive 32:48 from 0 at 12, 48:64 from 1 at 16, 64:80 from 2 at 20, 80:96 from 3 at 24
@@ -48,7 +48,7 @@ module @gather attributes {tile.machine = "mini4", tile.rung = 4} {
 
 // A message of 8 words is one at a limit of 8, and a send word holds 5 of them at most.
 // CHECK-LABEL: @limits
-// CHECK: messages 1 row_bytes 16 rows <
+// CHECK: messages 1 row_bytes 16 ratio {{.*}} rows <
 // CHECK-NEXT: tile 0 send 0:20 at 0, 20:32 at 5
 // CHECK-NEXT: tile 1 receive 48:80 from 0 at 10>
 module @limits attributes {tile.machine = {base = "mini4", exchange = {max_message_words = 8, send_chunk_words = 5}}, tile.rung = 4} {
@@ -114,7 +114,7 @@ module @stack attributes {tile.machine = "mini4", tile.rung = 4} {
 
 // A phase without a move is no time at all.
 // CHECK-LABEL: @nothing
-// CHECK: scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 rows <>
+// CHECK: scheduled length 0 bound_receive 0 bound_send 0 bound_control 0 messages 0 row_bytes 0 ratio 1.0000 rows <>
 module @nothing attributes {tile.machine = "mini4", tile.rung = 4} {
   memory.program @main {
     exchange.phase 0 "none" {
@@ -132,7 +132,7 @@ module @nothing attributes {tile.machine = "mini4", tile.rung = 4} {
 // CHECK-LABEL: @inside
 // CHECK-NOT: memory.apart
 // CHECK: exchange.serial %x / %y cost 10 because "both lie in x" from "f.mlir":4:8
-// CHECK-NEXT: } scheduled length 36 bound_receive 26 bound_send 26 bound_control 5 messages 8 row_bytes {{[0-9]+}} rows <
+// CHECK-NEXT: } scheduled length 36 bound_receive 26 bound_send 26 bound_control 5 messages 8 row_bytes {{[0-9]+}} ratio 1.3846 rows <
 // CHECK-NEXT: tile 0 send 0:16 at 0, 16:32 at 4, 32:48 at 18, 48:64 at 22 receive {{.*}} at 10, {{.*}} at 28
 // CHECK-NEXT: tile 1 send 0:16 at 0, 16:32 at 4, 32:48 at 18, 48:64 at 22 receive {{.*}} at 10, {{.*}} at 28
 module @inside attributes {tile.machine = "mini4", tile.rung = 4} {
