@@ -13,7 +13,7 @@ from tiledialect.diagnostics import Infeasible, Refused
 from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import CERTIFICATE, the_program
 from tiledialect.dialects.syntax import integer
-from tiledialect.passes.place_memory import estimate_of
+from tiledialect.lowering.memory_problem import estimate_of
 
 MACHINES = (
     '"mini4"',

@@ -117,7 +117,7 @@ SEES: dict[str, set[str]] = {
         *PLAIN,
     },
     "plan_steps": {"machine", "dialects", *PLANNING, *DATA, *PLAIN},
-    "lowering": {"machine", "dialects", "schedule", *DATA, *PLAIN},
+    "lowering": {"machine", "dialects", "schedule", "placement", *DATA, *PLAIN},
     "passes": {
         "lowering",
         "plan_steps",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from placement_oracle import faults
 
-from tiledialect.diagnostics import Infeasible
+from tiledialect.diagnostics import Infeasible, Refused, Usage
 from tiledialect.dialects.buffers import BufferOp, buffer_of
 from tiledialect.dialects.codelet import ComputeOp, RunOp
 from tiledialect.dialects.memory import ApartOp, ProgramOp
@@ -16,13 +18,11 @@ from tiledialect.dialects.module_attributes import the_program
 from tiledialect.dialects.support import support_of
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.views import View
+from tiledialect.lowering.memory_problem import region_range, tile_classes
 from tiledialect.machine import Machine
-from tiledialect.passes.place_memory import (
-    PlaceMemoryPass,
-    region_range,
-    tile_classes,
-)
+from tiledialect.passes.place_memory import PlaceMemoryPass
 from tiledialect.pipeline import make_context
+from tiledialect.placement.csv_format import read_problem
 from tiledialect.text.parser import parse_module
 from tiledialect.tiles import TileSet
 
@@ -37,7 +37,9 @@ class Program:
     buffers: list[BufferOp]
     steps: list[ComputeOp]
 
-    def place(self, **attributes: int) -> ProgramOp:
+    def place(
+        self, dump: Path | None = None, tile: int = 0, **attributes: int
+    ) -> ProgramOp:
         """Place it on mini4; the program with addresses and a map."""
         text = 'module attributes {tile.machine = "mini4", tile.rung = 5} {}'
         module = parse_module(make_context(), text, "t.mlir")
@@ -46,7 +48,8 @@ class Program:
         program = ProgramOp("main", [*self.buffers, *self.aparts, *self.steps])
         module.body.block.add_op(program)
         module.verify()
-        PlaceMemoryPass().apply(make_context(), module)
+        path = None if dump is None else str(dump)
+        PlaceMemoryPass(dump=path, tile=tile).apply(make_context(), module)
         module.verify()
         return the_program(module, ProgramOp)
 
@@ -187,6 +190,31 @@ def test_a_budget_is_kept_or_refused(seed: int) -> None:
     least = free.number("live_peak")
     with pytest.raises(Infeasible, match=f"the limit is {least - 1}"):
         random_program(Random(seed), 600).place(budget=least - 1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_problem_of_a_tile_is_what_placement_solved(
+    seed: int, tmp_path: Path
+) -> None:
+    """The addresses of the program break no rule of any tile's own problem, and the
+    problem has all buffers of the tile, as large as they are."""
+    edges = np.array(MINI4.element_edges(), np.int64)
+    for tile in range(MINI4.tiles):
+        path = tmp_path / f"{tile}.csv"
+        program = random_program(Random(seed), 160).place(path, tile)
+        here = [b for b in program.buffers if tile in b.tile_set.array()]
+        problem = read_problem(path.read_text(), MINI4.memory.bytes, edges).problem
+        assert problem.bytes.tolist() == [buffer.size for buffer in here]
+        assert list(problem.lifetimes) == [buffer.lifetime for buffer in here]
+        assert faults(problem, [place_of(b) for b in here]) == []
+
+
+def test_a_problem_is_written_whole_or_refused(tmp_path: Path) -> None:
+    with pytest.raises(Usage, match="mini4 has no tile 4 to write the problem of"):
+        random_program(Random(1), 16).place(tmp_path / "a.csv", 4)
+    with pytest.raises(Refused, match=r"cannot write '.*/no/a\.csv': No such file"):
+        random_program(Random(1), 16).place(tmp_path / "no" / "a.csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_equal_programs_have_equal_addresses() -> None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from tiledialect.diagnostics import (
@@ -38,107 +38,32 @@ from tiledialect.dialects.buffers import BufferOp
 from tiledialect.dialects.memory import MapOp, ProgramOp
 from tiledialect.dialects.module_attributes import (
     CERTIFICATE,
-    budget_of,
     machine_of,
     require_rung,
-    reserve_of,
     set_rung,
     the_program,
 )
-from tiledialect.dialects.support import Support, support_of
+from tiledialect.dialects.support import Support
 from tiledialect.dialects.syntax import carried_location, integer
-from tiledialect.lowering.demands import Demands, demands_of
+from tiledialect.lowering.demands import Demands
+from tiledialect.lowering.memory_problem import (
+    asked_of,
+    dump_problem,
+    estimate_of,
+    limit_of,
+)
 from tiledialect.lowering.serial_pairs import cycles_lost, exchange_pairs, give_up
 from tiledialect.machine import Machine
 from tiledialect.placement.drop_pairs import is_placed_without, pairs_to_drop
-from tiledialect.placement.problem import Placement, PlacementError, Problem
+from tiledialect.placement.problem import (
+    Placement,
+    PlacementError,
+    Problem,
+)
 from tiledialect.placement.solve import place
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-
-# The problem
-
-
-def tile_classes(machine: Machine, buffers: list[BufferOp]) -> tuple[Bools, Ints]:
-    """Classes of tiles that hold the same buffers, (buffers, classes), and the first
-    tile of each class."""
-    held = np.zeros((machine.tiles, len(buffers)), np.bool_)
-    for i, buffer in enumerate(buffers):
-        tiles = buffer.tile_set.array()
-        if tiles.size and tiles[-1] >= machine.tiles:
-            name = buffer.buffer_name.data
-            fail(buffer, f'{machine.name} has no tile {tiles[-1]} for "{name}"')
-        held[tiles, i] = True
-    classes, first = np.unique(held, axis=0, return_index=True)
-    order = np.argsort(first)
-    return classes[order].T.copy(), first[order].astype(np.int64)
-
-
-def region_range(machine: Machine, region: str) -> tuple[int, int]:
-    """The first longest stretch of memory of that kind."""
-    best, start, address = (0, 0), 0, 0
-    for part in machine.memory.regions:
-        fits = {
-            "any": True,
-            "interleaved": part.interleaved,
-            "executable": part.executable,
-        }[region]
-        if not fits:
-            start = address + part.bytes
-        address += part.bytes
-        if address - start > best[1] - best[0]:
-            best = (start, address)
-    return best
-
-
-def placement_problem(
-    machine: Machine,
-    demands: Demands,
-    support: Support,
-    classes: Bools,
-    limit: int,
-    reserve: int,
-    goal: int | None = None,
-) -> Problem:
-    """The problem: tensors above the support, within `limit` bytes together with it;
-    if possible within `goal`."""
-    memory = machine.memory
-    bottom = memory.fixed_bytes + support.bytes
-    top = memory.bytes - memory.tail_bytes - reserve
-    edges = np.array(machine.element_edges(), np.int64)
-    rows_end = memory.fixed_bytes + support.rows
-    above_rows = int(edges[np.searchsorted(edges, rows_end)])
-    buffers = demands.buffers
-    ranges = [region_range(machine, region) for region in demands.region]
-    low = np.array([max(first, bottom) for first, _ in ranges], np.int64)
-    if support.rows:  # rows are fetched while words arrive
-        low[demands.exchanged] = np.maximum(low[demands.exchanged], above_rows)
-    aliases = [
-        (i, demands.number(buffer.alias), buffer.alias_offset.value.data)
-        for i, buffer in enumerate(buffers)
-        if buffer.alias is not None and buffer.alias_offset is not None
-    ]
-    pairs = dict.fromkeys(demands.apart)
-    return Problem(
-        names=tuple(buffer.buffer_name.data for buffer in buffers),
-        bytes=np.array([buffer.size for buffer in buffers], np.int64),
-        lifetimes=tuple(buffer.lifetime for buffer in buffers),
-        align=np.array(demands.align, np.int64),
-        low=low,
-        high=np.array([min(end, top) for _, end in ranges], np.int64),
-        pinned=np.full(len(buffers), -1, np.int64),
-        classes=classes,
-        apart=np.array(list(pairs), np.int64).reshape(-1, 2),
-        element_edges=edges,
-        aliases=tuple(aliases),
-        footprint_limit=limit - support.bytes,
-        footprint_goal=None if goal is None else goal - support.bytes,
-    )
-
-
-# What was found
 
 
 @dataclass(frozen=True)
@@ -230,22 +155,6 @@ def _map(
     return MapOp(numbers, live.tolist(), status, location=carried_location(program))
 
 
-def limit_of(module: ModuleOp, machine: Machine) -> int:
-    """Bytes of footprint that a tile may have."""
-    usable = machine.max_bytes - reserve_of(module)
-    budget = budget_of(module)
-    return usable if budget is None else min(budget, usable)
-
-
-def estimate_of(module: ModuleOp) -> int | None:
-    """Bytes of footprint that the planner foretold; None where no planner was."""
-    certificate = module.attributes.get(CERTIFICATE)
-    if not isinstance(certificate, DictionaryAttr):
-        return None
-    bytes = certificate.data.get("bytes")
-    return bytes.value.data if isinstance(bytes, IntegerAttr) else None
-
-
 def keep_promise(module: ModuleOp, footprint: int) -> None:
     """Let the certificate say no less than what is placed; what the search said is then
     `foretold`."""
@@ -257,25 +166,6 @@ def keep_promise(module: ModuleOp, footprint: int) -> None:
     first = certificate.data.get("foretold", integer(foretold))
     fields = {**certificate.data, "bytes": integer(footprint), "foretold": first}
     module.attributes[CERTIFICATE] = DictionaryAttr(fields)
-
-
-def check_support(
-    program: ProgramOp, machine: Machine, support: Support, limit: int
-) -> None:
-    """Refuses a support that is larger than the limit or than executable memory."""
-    if support.bytes > limit:
-        fail(
-            program,
-            f"the support takes {support.bytes} bytes (rows {support.rows}, code"
-            f" {support.code}, program {support.program}, profile {support.profile};"
-            f" reservation {machine.memory.support_bytes}), the limit is {limit}",
-        )
-    room = region_range(machine, "executable")[1] - machine.memory.fixed_bytes
-    if support.bytes > room:
-        fail(
-            program,
-            f"the support takes {support.bytes} bytes, executable memory has {room}",
-        )
 
 
 @dataclass(frozen=True)
@@ -292,22 +182,15 @@ class Attempt:
 
 def attempt(module: ModuleOp, program: ProgramOp, minimise: bool) -> Attempt:
     """Ask the solver once; refuses a program that contradicts itself."""
-    machine, limit = machine_of(module), limit_of(module, machine_of(module))
-    support = support_of(machine, program)
-    check_support(program, machine, support, limit)
-    demands = demands_of(machine, program)
-    classes, first_tiles = tile_classes(machine, demands.buffers)
-    reserve = reserve_of(module)
-    problem = placement_problem(
-        machine, demands, support, classes, limit, reserve, estimate_of(module)
-    )
+    asked = asked_of(module, program)
+    support, demands, problem = asked.support, asked.demands, asked.problem
     try:
         found = place(problem, minimise=minimise)
     except PlacementError as error:
         fail(_first(program, demands, error.buffers), str(error))
     failure = None
     if found.status in KINDS:
-        message = refusal(problem, found, support, limit, first_tiles)
+        message = refusal(problem, found, support, asked.limit, asked.first_tiles)
         about = _first(program, demands, found.buffers)
         failure = KINDS[found.status](message, locate(about), about)
     return Attempt(support, demands, problem, found, failure)
@@ -358,13 +241,22 @@ def _first(
 
 @dataclass(frozen=True)
 class PlaceMemoryPass(ModulePass):
-    """Gives every buffer an address; `minimise` looks for the smallest footprint."""
+    """Gives every buffer an address.
+
+    minimise  look for the smallest footprint
+    dump      a file where the problem of `tile` goes first, as CSV for tile-place
+    """
 
     name = "place-memory"
 
     minimise: bool = False
+    dump: str | None = None
+    tile: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_rung(op, self.name, 5)
-        place_program(op, the_program(op, ProgramOp), self.minimise)
+        program = the_program(op, ProgramOp)
+        if self.dump is not None:
+            dump_problem(op, program, self.dump, self.tile)
+        place_program(op, program, self.minimise)
         set_rung(op, 6)
