@@ -29,8 +29,8 @@
 // EIGHT-LABEL: @roomy
 // EIGHT-SAME: tile.budget = 8000 : i64, tile.certificate = {status = "optimal", cycles = [[CYCLES:[0-9]+]] : i64
 // EIGHT: plan.alternatives : (tensor<16x64xf16>) plan [[CYCLES]] cycles [[BYTES:[0-9]+]] bytes {
-// EIGHT: layout <[1, 16, 64 / 2 step 1 grain 8] bytes 2 order [0, 2, 1, 2:8] replicas [2 step 2]>
-// EIGHT: layout <[1, 16, 64 / 2 step 2 grain 8] bytes 2 order [0, 2, 1, 2:8] partial 2 step 1>
+// EIGHT: layout <[1, 16, 64 / 2 step 2 grain 8] bytes 2 order [0, 2, 1, 2:8] replicas [2 step 1]>
+// EIGHT: layout <[1, 16, 64 / 2 step 1 grain 8] bytes 2 order [0, 2, 1, 2:8] partial 2 step 2>
 // EIGHT: plan.reduce sum
 // EIGHT: plan.yield
 // EIGHT-NOT: plan.catalogue
@@ -139,7 +139,7 @@ module @to_the_byte attributes {tile.machine = "mini4", tile.rung = 2, tile.rese
 // certificate says what was asked.
 // CHECK-LABEL: @as_asked
 // CHECK-SAME: tile.certificate = {status = "optimal"{{.*}}constraints = {h = {grid = {n = 2 : i64}, steps = 4 : i64}}
-// CHECK: plan.compute matmul (b, m, n, k) grid <[1, 16, 64 / 2 step 2 grain 8, 64 / 2 step 1 grain 8] bytes 1 window [3 from 0 for 8]>
+// CHECK: plan.compute matmul (b, m, n, k) grid <[1, 16, 64 / 2 step 1 grain 8, 64 / 2 step 2 grain 8] bytes 1 window [3 from 0 for 8]>
 // CHECK: choices [{chunks = 1 : i64, h = {grid = {b = 1 : i64, m = 1 : i64, n = 2 : i64, k = 2 : i64}, steps = 4 : i64, paths = ["relay_steps", "stored"], rest = "cut1", order = "row_major"}}]
 !x = tensor<16x64xf16>
 !w = tensor<64x64xf16>
