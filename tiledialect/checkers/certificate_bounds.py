@@ -233,7 +233,8 @@ class Contraction:
     def _arriving(self, number: int, blocks: Sequence[Ints], grids: Ints) -> Ints:
         """Cycles in which the words of a block come to a tile. Two a cycle take at
         least: half; of a block that is spread, that of the own pair's pieces; and the
-        way there from linear ownership, in a phase more or by a codelet that packs."""
+        way there from linear ownership, in a phase more or by a codelet that packs, and
+        a call of the codelet that copies in both cases."""
         size = self._block_bytes(number, blocks)
         one, two = per(size, WORD), per(size, ITEM)
         piece = size // self._sharing(number, grids) // WORD
@@ -242,6 +243,7 @@ class Contraction:
         elif self.place.fetched[number] == LINEAR:
             packing = per(size, PIECE) * self.machine.copy.run_cycles
             two = two + np.minimum(2 * piece + self.phase_start, packing)
+            two = two + self.machine.copy.call_cycles
         paired = self._in_pairs(number, blocks, grids)
         return np.where(paired, np.minimum(one, two), one)
 

@@ -161,7 +161,8 @@ class Floors:
 
     def _doubled(self, number: int, size: Ints) -> Ints:
         """Cycles in which a block comes two words at once, at least. Pieces of the own
-        pair come word by word; from linear ownership it is spread first, or packed."""
+        pair come word by word; from linear ownership it is spread first or packed, and
+        the copy codelet runs either way."""
         half, piece = ceil_div(size, 2 * WORD), size // self.users[number] // WORD
         if self.stored[number]:
             return half + piece
@@ -170,7 +171,7 @@ class Floors:
             return half
         packed = ceil_div(size, RUN_BYTES) * machine.copy.run_cycles
         spread = 2 * piece + phase_start(machine)
-        return half + np.minimum(spread, packed)
+        return half + np.minimum(spread, packed) + machine.copy.call_cycles
 
     def _messages(self, number: int, blocks: list[Ints]) -> Ints:
         """Messages in which an operand comes to a tile, at least."""

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.candidates import (
+    DIRECT,
+    DIRECT_STEPS,
     IN_STEPS,
+    RELAY,
+    RELAY_STEPS,
     SPREAD,
     STORED,
     Candidates,
@@ -93,6 +97,8 @@ def _arriving(
             # of a spread block the own pair's pieces come word by word
             piece = size // users // WORD if path in SPREAD else 0
             come = np.where(paired, np.minimum(come, come // 2 + piece), come)
+            if path in (RELAY, RELAY_STEPS):  # it is spread first, some by copies
+                come = come + piece + phase_start(machine) + machine.copy.call_cycles
         words = words + np.where(users > 1, come, 0)
     return words
 
@@ -106,10 +112,13 @@ def _paired(
     number: int,
 ) -> NDArray[np.bool_]:
     """Whether whole pairs of tiles share an operand's block, and a run of it may be
-    long enough to come doubled."""
-    axes = group.operands[number].axes
+    long enough to come doubled: none from linear ownership into panels."""
+    axes, value = group.operands[number].axes, group.operands[number].value
+    direct = table.variant.paths[number] in (DIRECT, DIRECT_STEPS)
+    if group.family == "matmul" and direct and not program.is_linked(value):
+        return np.zeros(1, dtype=np.bool_)
     grain = grains(program, group, machine)
-    width = program.values[group.operands[number].value].form.format.bytes
+    width = program.values[value].form.format.bytes
     run = np.full_like(table.parts[:, 0], width)
     for axis in axes:
         run = run * ceil_div(blocks[axis], grain[axis]) * grain[axis]
