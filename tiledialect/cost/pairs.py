@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.cost.messages import Counts
-from tiledialect.cost.spec import Spec, ceil_div
+from tiledialect.cost.spec import Spec, ceil_div, segments
 from tiledialect.layout import Factor
 from tiledialect.machine import Machine
 
@@ -136,13 +136,17 @@ def _panel_runs(source: Spec, destination: Spec, least: int) -> tuple[Mask, Ints
     block, piece = destination.extents[rows], np.maximum(source.extents[rows], 1)
     outer = (source.outer or source.blocks)[rows]
     fits = (destination.outer or destination.blocks)[rows] == block
-    fits = fits & ((outer == block) | (piece == block))
+    nested = (outer == block) | (piece == block)
     for spec in (source, destination):
         for blocks in (spec.blocks[inner], (spec.outer or spec.blocks)[inner]):
             fits = fits & ((blocks % panel == 0) | (blocks >= shape[inner]))
     run = panel * source.element_bytes
     ends = [block % piece, _last(destination, rows) % piece]
     short = np.maximum(*(np.where(rest * run < least, rest, 0) for rest in ends))
+    # else a block begins and ends anywhere in a piece, and meets the ends of others
+    tail = outer % piece
+    tails = np.where(tail * run < least, tail, 0) * segments(block, outer, shape[rows])
+    short = np.where(nested, short, tails + 2 * (least // run))
     panels = destination.block_elements // np.maximum(block * panel, 1)
     return fits & (piece * run >= least), short * panels * run // WORD
 
