@@ -96,9 +96,36 @@ def movement(
     """The cost of bringing a tensor from one layout to another. `shared`: several
     tiles hold each destination block, so that a sender may be among its receivers."""
     counted = counts(source, destination)
-    moved = _priced(machine, source, destination, counted, not shared)
     if shared:
-        return _paired(machine, source, destination, counted, moved)
+        return _shared(machine, source, destination, counted)
+    return _alone(machine, source, destination, counted)
+
+
+def to_users(
+    machine: Machine, source: Spec, destination: Spec, users: Ints
+) -> Movement:
+    """The same to `users` tiles for each block, one or several."""
+    counted = counts(source, destination)
+    many = users > 1
+    if many.all():
+        return _shared(machine, source, destination, counted)
+    alone = _alone(machine, source, destination, counted)
+    if not many.any():
+        return alone
+    return chosen(many, _shared(machine, source, destination, counted), alone)
+
+
+def _shared(
+    machine: Machine, source: Spec, destination: Spec, counted: Counts
+) -> Movement:
+    moved = _priced(machine, source, destination, counted, local=False)
+    return _paired(machine, source, destination, counted, moved)
+
+
+def _alone(
+    machine: Machine, source: Spec, destination: Spec, counted: Counts
+) -> Movement:
+    moved = _priced(machine, source, destination, counted, local=True)
     away = ~same_place(source, destination)
     return Movement(
         moved.exchange * away,

@@ -18,7 +18,13 @@ from tiledialect.candidates import (
     STORED,
     STREAM,
 )
-from tiledialect.cost.movement import Movement, chosen, least_exchange, movement
+from tiledialect.cost.movement import (
+    Movement,
+    chosen,
+    least_exchange,
+    movement,
+    to_users,
+)
 from tiledialect.cost.spec import Spec, ceil_div
 from tiledialect.machine import Machine
 
@@ -117,7 +123,7 @@ def first_hop(machine: Machine, operand: OperandCost, source: Spec) -> Arrival:
         return Arrival(zero, zero, zero, zero)
     if operand.path in (RELAY, RELAY_STEPS):
         out = movement(machine, source, operand.relay, shared=False)
-        if not source.linear:
+        if not source.linear and ragged(source, operand.relay):
             even = movement(
                 machine, evened(source), evened(operand.relay), shared=False
             )
@@ -157,26 +163,15 @@ def _fill_steps(machine: Machine, operand: OperandCost) -> Ints:
     return (operand.fill > 0) * operand.steps * machine.code.step_bytes
 
 
-def _to_users(
-    machine: Machine, operand: OperandCost, source: Spec, target: Spec
-) -> Movement:
-    """The relayout to all tiles that share a block."""
-    many = movement(machine, source, target, shared=True)
-    if (operand.users > 1).all():
-        return many
-    alone = movement(machine, source, target, shared=False)
-    return chosen(operand.users > 1, many, alone)
-
-
 def _in_steps(
     machine: Machine, operand: OperandCost, source: Spec, target: Spec
 ) -> Arrival:
     """A relayout in each step. Only one of them meets the end of the depth, where a
     panel that is not full comes row by row."""
-    last = _to_users(machine, operand, source, target)
+    last = to_users(machine, source, target, operand.users)
     others = last
-    if not source.linear:
-        others = _to_users(machine, operand, evened(source), evened(target))
+    if not source.linear and ragged(source, target):
+        others = to_users(machine, evened(source), evened(target), operand.users)
         last = chosen(pads_along(source, target), others, last)
     zero = operand.users * 0
     exchange, copy, rows = _phase(machine, operand, last), last.copy, last.row_bytes
@@ -219,6 +214,12 @@ def _phase(machine: Machine, operand: OperandCost, moved: Movement) -> Ints:
     if not operand.joined:
         return moved.exchange
     return np.maximum(0, moved.exchange - phase_start(machine))
+
+
+def ragged(source: Spec, target: Spec) -> bool:
+    """Whether the depth of either is no whole number of its panels."""
+    panels = (spec.order[-1] for spec in (source, target))
+    return any(source.shape[p.axis] % max(p.count, 1) for p in panels)
 
 
 def evened(spec: Spec) -> Spec:

@@ -7,6 +7,7 @@ extents elements, and every array has the length of the candidates' table or 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -68,10 +69,10 @@ class Spec:
         )
 
     def with_(self, **changes: object) -> Spec:
-        """A copy with some fields changed."""
+        """A copy with some fields changed; nothing that was computed is kept."""
         return replace(self, **changes)  # pyright: ignore[reportArgumentType]
 
-    @property
+    @cached_property
     def extents(self) -> tuple[Ints, ...]:
         """True elements of the largest block along each axis."""
         return tuple(
@@ -79,12 +80,12 @@ class Spec:
             for block, extent in zip(self.blocks, self.shape, strict=True)
         )
 
-    @property
+    @cached_property
     def block_elements(self) -> Ints:
         """True elements of the largest block."""
         return _product(self.extents)
 
-    @property
+    @cached_property
     def block_bytes(self) -> Ints:
         """Bytes of the largest block, padding included, as `Layout.block_bytes`."""
         size = np.ones(1, dtype=np.int64)
@@ -105,7 +106,7 @@ class Spec:
         )
         return ceil_div(self.blocks[factor.axis], inner)
 
-    @property
+    @cached_property
     def tile_bytes(self) -> Ints:
         """Bytes that a tile sets aside, as `Layout.tile_bytes`."""
         if self.linear:
@@ -114,7 +115,7 @@ class Spec:
             return self.block_bytes
         return _runs(self.block_bytes, self.spread, self.spread_bytes)
 
-    @property
+    @cached_property
     def tile_elements(self) -> Ints:
         """True elements on the fullest tile."""
         if self.linear or self.spread is not None:
