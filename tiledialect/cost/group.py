@@ -146,26 +146,44 @@ def entry_cost(
     return Entry(blocks, operands, compute + calls + 0 * table.parts[:, 0])
 
 
-def least_bytes(
+@dataclass(frozen=True)
+class Held:
+    """What candidates with one choice of grid, ways and steps hold, staging not
+    counted: blocks of the domain, bytes that stored operands hold for good, and live
+    bytes of the others while the codelet runs."""
+
+    blocks: tuple[Ints, ...]
+    resident: Ints
+    held: Ints
+
+
+def held_bytes(
     program: Program, group: Group, machine: Machine, table: Candidates
-) -> tuple[Ints, Ints]:
-    """Bytes that stored operands hold for good, and live bytes of the fullest step once
-    the operands have arrived, staging not counted: cheap to know."""
+) -> Held:
+    """What the operands of candidates hold."""
     zero = np.zeros(len(table), dtype=np.int64)
     blocks = _domain_blocks(program, group, machine, table)
     resident, held = zero, zero
     for position in range(len(group.operands)):
         one = _operand_cost(program, group, machine, table, blocks, position)
         resident, held = resident + one.stored_bytes, held + one.held_bytes
-    computed = _computed_spec(program, group, machine, blocks)
-    live = held + sized(computed.tile_bytes)
+    return Held(blocks, resident, held)
+
+
+def least_live(
+    program: Program, group: Group, machine: Machine, table: Candidates, operands: Held
+) -> Ints:
+    """Live bytes of the fullest step once the operands have arrived, at least: cheap
+    to know."""
+    computed = _computed_spec(program, group, machine, operands.blocks)
+    size = sized(computed.tile_bytes)
+    live = operands.held + size
     if table.variant.rest != BLOCK:
         partials = table.parts[:, splittable_reduction(group)]
         summed = _summed_spec(program, group, machine, table, computed, partials)
         slots = partials - _reads_own(group, table)
-        stack = sized(summed.tile_bytes * slots)
-        live = np.maximum(live, stack + sized(computed.tile_bytes))
-    return resident, live
+        live = np.maximum(live, sized(summed.tile_bytes * slots) + size)
+    return live
 
 
 def _reads_own(group: Group, table: Candidates) -> bool:

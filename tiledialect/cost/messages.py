@@ -195,7 +195,7 @@ def _cut_pieces(
 
 def _common(unit: Ints, spec: Spec, axis: int) -> Ints:
     """The largest part of a unit in whole multiples of which all blocks begin."""
-    for blocks in (spec.blocks, spec.outer or spec.blocks):
+    for blocks in spec.cuts:
         inside = blocks[axis] < spec.shape[axis]
         unit = np.where(inside, np.gcd(unit, blocks[axis]), unit)
     return np.maximum(unit, 1)
@@ -204,7 +204,9 @@ def _common(unit: Ints, spec: Spec, axis: int) -> Ints:
 def _starts_at(spec: Spec, axis: int, multiple: int) -> Mask:
     """Whether every block begins at a multiple of so many elements."""
     whole = np.ones(1, dtype=np.bool_)
-    for blocks in (spec.blocks, spec.outer or spec.blocks):
+    if multiple == 1:
+        return whole
+    for blocks in spec.cuts:
         block = blocks[axis]
         whole = whole & ((block % multiple == 0) | (block >= spec.shape[axis]))
     return whole
@@ -337,7 +339,9 @@ def _met(region: Spec, other: Spec) -> tuple[Ints, ...]:
 
 
 def _product(values: list[Ints]) -> Ints:
-    result = np.ones(1, dtype=np.int64)
-    for value in values:
+    if not values:
+        return np.ones(1, dtype=np.int64)
+    result = values[0]
+    for value in values[1:]:
         result = result * value
     return result

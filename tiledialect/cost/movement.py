@@ -220,7 +220,7 @@ def staged(source: Spec, destination: Spec) -> Mask:
         return ~none
     odd = none | (source.shape[axis] * width % WORD != 0)
     for spec in (source, destination):
-        for blocks in (spec.blocks, spec.outer or spec.blocks):
+        for blocks in spec.cuts:
             cut = blocks[axis] < spec.shape[axis]
             odd = odd | (cut & (blocks[axis] * width % WORD != 0))
     return odd

@@ -250,7 +250,7 @@ def pads_along(source: Spec, target: Spec) -> Mask:
     full = extent + -extent % panel.count
     found = ~none
     for spec in (source, target):
-        for blocks in (spec.blocks, spec.outer or spec.blocks):
+        for blocks in spec.cuts:
             block = np.maximum(blocks[panel.axis], 1)
             found = found & (
                 ceil_div(np.full_like(block, extent), block) * block >= full

@@ -80,6 +80,11 @@ class Spec:
             for block, extent in zip(self.blocks, self.shape, strict=True)
         )
 
+    @property
+    def cuts(self) -> tuple[tuple[Ints, ...], ...]:
+        """The blocks of each cut, inner ones first."""
+        return (self.blocks,) if self.outer is None else (self.blocks, self.outer)
+
     @cached_property
     def block_elements(self) -> Ints:
         """True elements of the largest block."""
@@ -93,7 +98,7 @@ class Spec:
             count = self._count(position, factor)
             if position == len(self.order) - 1 and not self.linear:
                 word = max(1, 4 // self.element_bytes)
-                count = ceil_div(count, word) * word
+                count = count if word == 1 else ceil_div(count, word) * word
             size = size * count
         size = size * self.element_bytes
         return size if self.linear else ceil_div(size, 4) * 4
@@ -104,7 +109,8 @@ class Spec:
         inner = prod(
             f.count for f in self.order[position + 1 :] if f.axis == factor.axis
         )
-        return ceil_div(self.blocks[factor.axis], inner)
+        block = self.blocks[factor.axis]
+        return block if inner == 1 else ceil_div(block, inner)
 
     @cached_property
     def tile_bytes(self) -> Ints:
@@ -130,8 +136,10 @@ def _runs(size: Ints, count: Ints, multiple: int) -> Ints:
 
 
 def _product(values: tuple[Ints, ...]) -> Ints:
-    result = np.ones(1, dtype=np.int64)
-    for value in values:
+    if not values:
+        return np.ones(1, dtype=np.int64)
+    result = values[0]
+    for value in values[1:]:
         result = result * value
     return result
 

@@ -33,11 +33,11 @@ from tiledialect.search.solve import (
 Finder = Callable[[Problem, int], Plan | None]
 """What finds the smallest plan of a problem within so many bytes, or a small one."""
 
-FEW = 50_000
+FEW = 20_000
 """Candidates of each group that are priced first, for a plan to beat."""
 
-MANY = 200_000
-"""Candidates up to which none are priced first."""
+MANY = 60_000
+"""Candidates up to which none are priced first, nor where a plan is known already."""
 
 MOST_PROVEN = 20_000
 """Candidates up to which the smallest budget is proven and not only bounded."""
@@ -94,7 +94,7 @@ class _Run:
         if not self._may_win(chunking.count):
             return
         space = self._within(self._rough(chunking), chunking, self.budget)
-        if space and len(space) > MANY:
+        if space and len(space) > MANY and self.known is None:
             self._search(space.fewest(FEW), chunking, few=True)
             space = self._within(space, chunking, self.budget)
         if space:

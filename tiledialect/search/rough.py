@@ -13,9 +13,9 @@ import numpy as np
 
 from tiledialect.candidates import LINEAR, Candidates, block_choices, grains
 from tiledialect.chunks import Chunking, chunked
-from tiledialect.cost.group import least_bytes
+from tiledialect.cost.group import Held, held_bytes, least_live
 from tiledialect.machine import Machine
-from tiledialect.program import Program
+from tiledialect.program import Group, Program
 from tiledialect.search.bounds import footprint
 from tiledialect.search.grid_bounds import least_cycles
 from tiledialect.search.problem import beside_chunks
@@ -129,14 +129,25 @@ def rough_space(
     """The bounds of all candidates."""
     part = chunked(program, chunking)
     groups = [
-        [
-            Rough(
-                one,
-                least_cycles(part, part.groups[at], machine, one),
-                *least_bytes(part, part.groups[at], machine, one),
-            )
-            for one in table
-        ]
-        for at, table in enumerate(tables)
+        _bounded(part, group, machine, table)
+        for group, table in zip(part.groups, tables, strict=True)
     ]
     return RoughSpace(groups, beside_chunks(program, machine, chunking))
+
+
+def _bounded(
+    program: Program, group: Group, machine: Machine, tables: list[Candidates]
+) -> list[Rough]:
+    """The bounds of a group's candidates. Those that differ in the rest of their result
+    alone have cycles and operands in common."""
+    known: dict[object, tuple[Ints, Held]] = {}
+    found: list[Rough] = []
+    for one in tables:
+        key = one.variant.paths, one.variant.steps, one.parts.tobytes()
+        if key not in known:
+            cycles = least_cycles(program, group, machine, one)
+            known[key] = cycles, held_bytes(program, group, machine, one)
+        cycles, operands = known[key]
+        live = least_live(program, group, machine, one, operands)
+        found.append(Rough(one, cycles, operands.resident, live))
+    return found
