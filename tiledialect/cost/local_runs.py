@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.cost.spec import Spec, segments
+from tiledialect.cost.spec import Spec, product, segments
 from tiledialect.layout import Factor
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def most_local(source: Spec, destination: Spec) -> tuple[Ints, int] | None:
 def _rows_met(source: Spec) -> Ints:
     """The most rows of which a tile holds some."""
     if not source.linear:
-        rows = np.ones(1, dtype=np.int64)
-        for extent in source.extents[:-1]:
-            rows = rows * extent
-        return rows
+        return product(source.extents[:-1])
     row = np.full_like(source.tile_elements, max(source.shape[-1], 1))
     if source.part:  # it begins anywhere
         return source.tile_elements // row + 2

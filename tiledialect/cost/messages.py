@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.cost.spec import Spec, ceil_div, segments
+from tiledialect.cost.spec import Spec, ceil_div, product, segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +97,7 @@ def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
         return region.block_elements, np.ones(1, dtype=np.int64)
     axis = first[0].axis
     inner = _pieces(region, other, axis, first[0].count, second[0].count)
-    rest = _product([e for a, e in enumerate(extents) if a != axis])
+    rest = product([e for a, e in enumerate(extents) if a != axis])
     total = _fewer_in_panels(region, other, inner.count * rest)
     if len(first) < 2 or len(second) < 2 or first[1].axis != second[1].axis:
         return total, inner.unit
@@ -105,7 +105,7 @@ def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
     if across == axis or first[1].count or second[1].count:
         return total, inner.unit
     outer = _pieces(region, other, across, 0, 0)
-    rest = _product([e for a, e in enumerate(extents) if a not in (axis, across)])
+    rest = product([e for a, e in enumerate(extents) if a not in (axis, across)])
     full = (inner.count - inner.partial) * outer.count
     total = np.minimum(total, (full + inner.partial * extents[across]) * rest)
     if len(first) > 2 and len(second) > 2 and first[2].axis == second[2].axis == axis:
@@ -133,7 +133,7 @@ def _fewer_in_panels(region: Spec, other: Spec, total: Ints) -> Ints:
     even = even & (extent % panel == 0)
     panels = ceil_div(region.extents[axis], panel)
     panels = panels + (extent % panel > 0) * region.extents[across]
-    batches = _product([region.extents[a] for a in _leading(order, rank)])
+    batches = product([region.extents[a] for a in _leading(order, rank)])
     few = batches * np.where(even, _blocks_met(region, other, axis), panels)
     return np.where(alike, np.minimum(total, few), total)
 
@@ -319,7 +319,7 @@ def _between_blocks(source: Spec, destination: Spec) -> tuple[Ints, Ints]:
     if destination.spread is not None:
         piece = _in_window(destination.tile_elements, unit_in, destination, every)
         out = np.minimum(
-            out + _product(list(_met(source, destination))) * destination.spread,
+            out + product(list(_met(source, destination))) * destination.spread,
             ceil_div(source.block_elements, 1),
         )
         into = np.minimum(into, piece)
@@ -336,12 +336,3 @@ def _pieces_met(source: Spec, destination: Spec) -> Ints:
 
 def _met(region: Spec, other: Spec) -> tuple[Ints, ...]:
     return tuple(_blocks_met(region, other, a) for a in range(len(region.shape)))
-
-
-def _product(values: list[Ints]) -> Ints:
-    if not values:
-        return np.ones(1, dtype=np.int64)
-    result = values[0]
-    for value in values[1:]:
-        result = result * value
-    return result

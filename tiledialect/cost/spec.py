@@ -6,6 +6,7 @@ extents elements, and every array has the length of the candidates' table or 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -88,7 +89,7 @@ class Spec:
     @cached_property
     def block_elements(self) -> Ints:
         """True elements of the largest block."""
-        return _product(self.extents)
+        return product(self.extents)
 
     @cached_property
     def block_bytes(self) -> Ints:
@@ -135,7 +136,8 @@ def _runs(size: Ints, count: Ints, multiple: int) -> Ints:
     return ceil_div(ceil_div(size, count), multiple) * multiple
 
 
-def _product(values: tuple[Ints, ...]) -> Ints:
+def product(values: Sequence[Ints]) -> Ints:
+    """The values multiplied; 1 if there are none."""
     if not values:
         return np.ones(1, dtype=np.int64)
     result = values[0]

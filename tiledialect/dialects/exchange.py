@@ -20,15 +20,14 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tiledialect.dialects.buffers import BufferType, buffer_of
-from tiledialect.dialects.memory import ProgramOp, parse_pair, print_pair
+from tiledialect.dialects.buffers import buffer_of
+from tiledialect.dialects.memory import PairsOp, ProgramOp, parse_pair, print_pair
 from tiledialect.dialects.relayout import RelayoutOp
 from tiledialect.dialects.rows_text import parse_rows, rows_text
 from tiledialect.dialects.syntax import (
@@ -68,39 +67,14 @@ class MoveOp(RelayoutOp):
 
 
 @irdl_op_definition
-class SerialOp(IRDLOperation):
+class SerialOp(PairsOp):
     """Pairs of buffers of which no tile sends from one while it receives to the other.
 
     `cost` is the cycles by which the phase became longer for it, once scheduled.
     """
 
     name = "exchange.serial"
-    buffers = var_operand_def(BufferType)
-    reason = prop_def(StringAttr)
     cost = opt_prop_def(IntegerAttr[I64])
-    loc_text = opt_prop_def(StringAttr)
-
-    def __init__(
-        self,
-        pairs: Sequence[tuple[SSAValue, SSAValue]],
-        reason: str,
-        *,
-        cost: int | None = None,
-        location: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[[value for pair in pairs for value in pair]],
-            properties={
-                "reason": StringAttr(reason),
-                "cost": None if cost is None else integer(cost),
-                "loc_text": optional_text(location),
-            },
-        )
-
-    @property
-    def pairs(self) -> list[tuple[SSAValue, SSAValue]]:
-        values = list(self.buffers)
-        return list(zip(values[::2], values[1::2], strict=False))
 
     def verify_(self) -> None:
         if len(self.buffers) % 2 or not len(self.buffers):
@@ -117,7 +91,9 @@ class SerialOp(IRDLOperation):
         if parser.parse_optional_keyword("cost"):
             cost = parse_count(parser)
         parser.parse_keyword("because")
-        return finish(SerialOp(pairs, parser.parse_str_literal(), cost=cost), parser)
+        op = SerialOp(pairs, parser.parse_str_literal())
+        op.cost = None if cost is None else integer(cost)
+        return finish(op, parser)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

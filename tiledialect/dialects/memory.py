@@ -64,11 +64,9 @@ MOST_STEPS = 1 << 16
 STEP_OPS = ("exchange.phase", "codelet.compute")
 
 
-@irdl_op_definition
-class ApartOp(IRDLOperation):
-    """Pairs of buffers, one after the other, that must not touch one memory element."""
+class PairsOp(IRDLOperation):
+    """Pairs of buffers, one after the other, and why they are named."""
 
-    name = "memory.apart"
     buffers = var_operand_def(BufferType)
     reason = prop_def(StringAttr)
     loc_text = opt_prop_def(StringAttr)
@@ -92,6 +90,13 @@ class ApartOp(IRDLOperation):
     def pairs(self) -> list[tuple[SSAValue, SSAValue]]:
         values = list(self.buffers)
         return list(zip(values[::2], values[1::2], strict=False))
+
+
+@irdl_op_definition
+class ApartOp(PairsOp):
+    """Pairs of buffers that must not touch one memory element."""
+
+    name = "memory.apart"
 
     def verify_(self) -> None:
         if len(self.buffers) % 2:

@@ -75,15 +75,20 @@ class Meeting:
     """(tiles,) of both kinds together; 0 where a tile does one of them only."""
 
 
-def meeting(messages: Messages, rule: Rule) -> Meeting:
-    """The tiles that a rule binds."""
+def words_under(messages: Messages, rule: Rule) -> tuple[Index, Index]:
+    """(tiles,) words that each tile sends, and receives, of those that a rule names."""
     tiles, sets = messages.tiles, messages.set_start.size - 1
     read = np.where(rule.reads, messages.words, 0)
     written = np.where(rule.writes, messages.words, 0)
-    sent = weighted_count(messages.source, read, tiles)
     of_set = weighted_count(messages.destinations, written, sets)
     of_member = np.repeat(of_set, np.diff(messages.set_start))
-    received = weighted_count(messages.set_tiles, of_member, tiles)
+    sent = weighted_count(messages.source, read, tiles)
+    return sent, weighted_count(messages.set_tiles, of_member, tiles)
+
+
+def meeting(messages: Messages, rule: Rule) -> Meeting:
+    """The tiles that a rule binds."""
+    sent, received = words_under(messages, rule)
     both = (sent > 0) & (received > 0)
     return Meeting(both, np.where(both, sent + received, 0))
 
@@ -151,17 +156,11 @@ def levels(
 
 def sends_little(messages: Messages, rules: Sequence[Rule]) -> bool:
     """Under every rule a tile has far fewer words to send than others to receive."""
-    sets, tiles = messages.set_start.size - 1, messages.tiles
-    for rule in rules:
-        read = np.where(rule.reads, messages.words, 0)
-        written = np.where(rule.writes, messages.words, 0)
-        of_set = weighted_count(messages.destinations, written, sets)
-        of_member = np.repeat(of_set, np.diff(messages.set_start))
-        received = weighted_count(messages.set_tiles, of_member, tiles).max(initial=0)
-        sent = weighted_count(messages.source, read, tiles).max(initial=0)
-        if received < SPARSE * sent:
-            return False
-    return True
+    totals = (words_under(messages, rule) for rule in rules)
+    return all(
+        received.max(initial=0) >= SPARSE * sent.max(initial=0)
+        for sent, received in totals
+    )
 
 
 def in_turns(messages: Messages) -> tuple[Level, Index]:
