@@ -224,10 +224,11 @@ class Session:
         """Say which pairs of buffers were serialised, each once."""
         from tiledialect.tools.serial_remarks import serial_remarks
 
-        for line in serial_remarks(module):
+        lines = serial_remarks(module)
+        for line in lines:
             if line not in self.remarks:
                 print(line, file=sys.stderr)
-        self.remarks.update(serial_remarks(module))
+        self.remarks.update(lines)
 
     def _print_estimates(self, module: ModuleOp) -> None:
         from tiledialect.tools.estimates import estimate_lines
