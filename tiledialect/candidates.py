@@ -74,16 +74,20 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates of one variant: `parts` (n, dims) of each domain dimension."""
+    """The candidates of one variant: `parts` (n, dims) of each domain dimension, and
+    where these stand among all grids of the group, if that is known. Variants that run
+    on the same grids have the same arrays."""
 
     variant: Variant
     parts: Ints
+    grid: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.parts)
 
     def take(self, rows: Ints | NDArray[np.bool_]) -> Candidates:
-        return Candidates(self.variant, self.parts[rows])
+        grid = None if self.grid is None else self.grid[rows]
+        return Candidates(self.variant, self.parts[rows], grid)
 
 
 def matrix_mode(program: Program, group: Group, machine: Machine) -> MatrixMode:
@@ -141,15 +145,18 @@ def candidates(
 ) -> list[Candidates]:
     """Every grid with every variant that makes sense with it; `panel`: elements of
     depth that the matrix unit takes at once."""
-    split = splittable_reduction(group)
-    whole = grids[:, split] == 1 if split >= 0 else grids[:, 0] > 0
+    known: dict[tuple[tuple[int, ...], int, bool], tuple[Ints, Ints]] = {}
+    masks = _Masks(group, grids, panel)
     found: list[Candidates] = []
     for variant in variants:
-        rows = whole if variant.rest == BLOCK else ~whole
-        some = Candidates(variant, grids[rows])
-        some = some.take(_distinct(group, some, panel))
-        if len(some):
-            found.append(some)
+        key = variant.paths, variant.steps, variant.rest == BLOCK
+        if not _can_rest(group, variant.rest):
+            continue
+        if key not in known:
+            (rows,) = masks.of(variant).nonzero()
+            known[key] = grids[rows], rows
+        if len(known[key][1]):
+            found.append(Candidates(variant, *known[key]))
     return found
 
 
@@ -338,30 +345,45 @@ def result_choices(
     ]
 
 
-def _distinct(group: Group, some: Candidates, panel: int) -> NDArray[np.bool_]:
-    """Drop rows that say the same as another: a relay of an operand that no other tile
-    uses, and a cut along an axis of one element, but for one axis of a scalar."""
-    import numpy as np
+class _Masks:
+    """Which grids say something of their own with a variant: partial sums are added
+    where the depth is cut and only there, an operand that is relayed has other users,
+    and no fewer steps would do."""
 
-    keep = np.ones(len(some), dtype=np.bool_)
-    for operand, path in zip(group.operands, some.variant.paths, strict=True):
-        others = [d for d in range(len(group.dims)) if d not in operand.axes]
-        if path in SPREAD:
-            keep &= some.parts[:, others].prod(axis=1) > 1
-    steps = some.variant.steps
-    if steps > 1:
-        split = splittable_reduction(group)
-        panels = ceil_div(group.dims[split].extent, panel)
-        mine = -(-panels // some.parts[:, split])
-        window = np.maximum(1, -(-mine // steps))
-        keep &= -(-mine // window) == steps
-    if some.variant.rest >= CUT:
-        extents = group.extents(group.result.axes)
-        axis = some.variant.rest - CUT
-        # a result of one element has to be cut somewhere too: one tile gets it
-        only = axis == len(extents) - 1 and max(extents) <= 1
-        keep &= extents[axis] > 1 or only
-    return keep
+    def __init__(self, group: Group, grids: Ints, panel: int) -> None:
+        self.group, self.grids, self.panel = group, grids, panel
+        self.split = splittable_reduction(group)
+        self.whole = grids[:, self.split] == 1 if self.split >= 0 else grids[:, 0] > 0
+        dims = range(len(group.dims))
+        unused = [[d for d in dims if d not in o.axes] for o in group.operands]
+        self.shared = [grids[:, dims].prod(axis=1) > 1 for dims in unused]
+        self.known: dict[int, NDArray[np.bool_]] = {}
+
+    def of(self, variant: Variant) -> NDArray[np.bool_]:
+        keep = self.whole if variant.rest == BLOCK else ~self.whole
+        for shared, path in zip(self.shared, variant.paths, strict=True):
+            if path in SPREAD:
+                keep = keep & shared
+        return keep & self._in_steps(variant.steps) if variant.steps > 1 else keep
+
+    def _in_steps(self, steps: int) -> NDArray[np.bool_]:
+        if steps not in self.known:
+            panels = ceil_div(self.group.dims[self.split].extent, self.panel)
+            mine = -(-panels // self.grids[:, self.split])
+            window = (-(-mine // steps)).clip(1)
+            self.known[steps] = -(-mine // window) == steps
+        return self.known[steps]
+
+
+def _can_rest(group: Group, rest: int) -> bool:
+    """Whether a result may be left so: not cut along an axis of one element, but for
+    one axis of a scalar, as one tile has to get it."""
+    if rest < CUT:
+        return True
+    extents = group.extents(group.result.axes)
+    axis = rest - CUT
+    only = axis == len(extents) - 1 and max(extents) <= 1
+    return extents[axis] > 1 or only
 
 
 def result_order(

@@ -26,6 +26,16 @@ def footprint(tensor_bytes: Ints) -> Ints:
     return tensor_bytes + tensor_bytes // 64
 
 
+def most_tensors(size: int) -> int:
+    """The most live bytes of which the footprint is within so many; -1: none are."""
+    low, high = -1, max(size, 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = int(footprint(np.array([middle]))[0]) <= size
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
 def need(problem: Problem, resident: Ints, transient: Ints, rows: Ints) -> Ints:
     """The footprint of a plan."""
     tensors = resident + transient + problem.interface_bytes

@@ -7,6 +7,7 @@ and the codelet runs. So a candidate whose bound is beaten need not be priced.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -42,22 +43,45 @@ if TYPE_CHECKING:
 WORD = 4
 
 
+@dataclass(frozen=True)
+class LeastCycles:
+    """Cycles that candidates with some ways take at least: of those in one step, of
+    each further call of the codelet, and of what each of several steps exchanges."""
+
+    once: Ints
+    call: int
+    phase: Ints
+
+    def of(self, steps: int) -> Ints:
+        """The same in so many steps."""
+        if steps == 1:
+            return self.once
+        return self.once + (steps - 1) * self.call + steps * self.phase
+
+
 def least_cycles(
     program: Program, group: Group, machine: Machine, table: Candidates
 ) -> Ints:
     """Cycles that each candidate of a variant takes at least."""
+    return least_in_steps(program, group, machine, table).of(table.variant.steps)
+
+
+def least_in_steps(
+    program: Program, group: Group, machine: Machine, table: Candidates
+) -> LeastCycles:
+    """The same for any number of steps."""
     grain = grains(program, group, machine)
     blocks = tuple(
         block_extent(dim.extent, grain[i], table.parts[:, i])
         for i, dim in enumerate(group.dims)
     )
     cycles = compute_cycles(program, group, machine, blocks) + 0 * table.parts[:, 0]
-    steps = table.variant.steps
-    if steps > 1:
-        cycles = cycles + (steps - 1) * call_cycles(program, group, machine)
-        cycles = cycles + steps * phase_start(machine) * _moves_in_steps(group, table)
     cycles = cycles + _arriving(program, group, machine, table, blocks)
-    return cycles + _gathering(program, group, machine, table, blocks)
+    return LeastCycles(
+        cycles + _gathering(program, group, machine, table, blocks),
+        call_cycles(program, group, machine),
+        phase_start(machine) * _moves_in_steps(group, table),
+    )
 
 
 def _users(group: Group, table: Candidates, number: int) -> Ints:

@@ -16,13 +16,7 @@ import numpy as np
 
 from tiledialect.cost.operand import sized
 from tiledialect.search.bounds import Limits, need
-from tiledialect.search.delivery import (
-    Hop,
-    hop,
-    least_beside,
-    operand_rows,
-    spec_rows,
-)
+from tiledialect.search.delivery import Hop, hop, least_beside
 from tiledialect.search.fronts import (
     classes,
     count_up_to,
@@ -32,6 +26,7 @@ from tiledialect.search.fronts import (
 )
 from tiledialect.search.pools import Pool
 from tiledialect.search.problem import Problem
+from tiledialect.search.rows import operand_rows, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,7 +169,7 @@ class _Step:
         for table, spec in enumerate(rests.tables):
             at = np.flatnonzero(rests.kind[self.rests.numbers] == table)
             rows = rests.row[self.rests.numbers[at]]
-            held[at] = sized(spec_rows(spec, rows).tile_bytes)
+            held[at] = sized(taken(spec, rows).tile_bytes)
         for table, operand in enumerate(hops.tables):
             at = np.flatnonzero(hops.kind[self.entries.numbers] == table)
             rows = hops.row[self.entries.numbers[at]]
@@ -239,7 +234,7 @@ class _Step:
             way = hop(
                 self.problem.machine,
                 operand_rows(operand, hops.row[new[at]]),
-                spec_rows(spec, rests.row[old[at]]),
+                taken(spec, rests.row[old[at]]),
             )
             found[:, at] = (
                 way.cycles * self.problem.chunks,

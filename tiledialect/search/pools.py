@@ -8,7 +8,7 @@ that is no worse in all its costs can stand in for another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -17,16 +17,15 @@ import numpy as np
 from tiledialect.candidates import DIRECT_STEPS, RELAY, RELAY_STEPS
 from tiledialect.cost.operand import OperandCost
 from tiledialect.cost.spec import Spec
-from tiledialect.search.delivery import (
-    Fixed,
-    fixed,
+from tiledialect.search.delivery import Fixed, fixed
+from tiledialect.search.fronts import classes, undominated
+from tiledialect.search.problem import Arrived, Left, Problem, Stage
+from tiledialect.search.rows import (
     joined_operands,
     joined_specs,
     operand_rows,
-    spec_rows,
+    taken,
 )
-from tiledialect.search.fronts import classes, undominated
-from tiledialect.search.problem import Problem, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
+_S = TypeVar("_S", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -107,63 +108,92 @@ def make_pools(problem: Problem) -> tuple[Pool, ...]:
 
 def whole_pool(problem: Problem, position: int) -> Pool:
     """All candidates of a stage, those that others always beat as well."""
-    stage = problem.stages[position]
-    sizes = [len(v) for v in stage.variants]
+    stage, variants = problem.stages[position], problem.stages[position].variants
+    sizes = [len(v) for v in variants]
     number = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     row = np.concatenate([np.arange(n, dtype=np.int64) for n in sizes])
-    entry, entries = classes(_entry_columns(stage, number))
+    before = Parts.of([(v.arrived, v.coming) for v in variants])
+    behind = Parts.of([(v.left, v.leaving) for v in variants])
+    entry, entries = classes(_entry_columns(stage, before))
     linked = problem.links(position)
-    rest, rests = classes(_rest_columns(stage) if linked else [number * 0])
-    given = _given(problem, stage)
-    cycles = _all(stage, [v.cycles for v in stage.variants]) + given.cycles
-    rows = _all(stage, [v.row_bytes for v in stage.variants]) + given.rows
-    transient = _all(stage, [v.transient_bytes for v in stage.variants])
+    rest, rests = classes(_rest_columns(behind) if linked else [number * 0])
+    given = _given(problem, stage, before)
+    compute = before.rows([one.cost.compute for one in before.parts])
+    cycles = compute + behind.rows([one.cycles for one in behind.parts]) + given.cycles
+    more = before.rows([np.array([one.more_step_bytes]) for one in before.parts])
+    running = before.rows([one.running_bytes for one in before.parts])
+    transient = np.maximum(
+        running, behind.rows([one.transient_bytes for one in behind.parts])
+    )
+    rows = behind.rows([one.row_bytes for one in behind.parts]) + more + given.rows
     made = Pool(
         number,
         row,
         cycles * problem.chunks,
         rows * problem.chunks,
         given.least * problem.chunks,
-        _all(stage, [v.cost.resident_bytes for v in stage.variants]),
+        before.rows([one.resident_bytes for one in before.parts]),
         np.maximum(transient, given.live) + stage.others,
         given.waiting + stage.others * (given.waiting > 0),
         given.beside + stage.others * (stage.link >= 0),
         given.running + stage.others * (given.running > 0),
         entry,
         rest,
-        _hops(stage, number[entries], row[entries]),
-        _rests(stage, number[rests], row[rests]),
+        _hops(stage, before, entries),
+        _rests(behind, rests),
     )
     return made.take(np.lexsort((cycles, entry)))
 
 
-def _all(stage: Stage, parts: list[Ints]) -> Ints:
-    """The arrays of all variants behind each other; one row stands for all."""
-    pairs = zip(parts, stage.variants, strict=True)
-    return np.concatenate([np.broadcast_to(part, len(v)) for part, v in pairs])
+@dataclass(frozen=True)
+class Parts(Generic[S]):
+    """What variants share, each once in the order of the variants; for each candidate
+    which of them, and which row of it, is its own."""
+
+    parts: list[S]
+    which: Ints
+    row: Ints
+    place: Ints  # the row among those of all parts behind each other
+    sizes: list[int]
+
+    @staticmethod
+    def of(shares: Sequence[tuple[_S, Ints]]) -> Parts[_S]:
+        """The parts of some variants, given with the rows of their candidates."""
+        numbers: dict[int, int] = {}
+        parts: list[_S] = []
+        for one, _ in shares:
+            if numbers.setdefault(id(one), len(parts)) == len(parts):
+                parts.append(one)
+        counts = [len(row) for _, row in shares]
+        mine = np.array([numbers[id(one)] for one, _ in shares], dtype=np.int64)
+        which = np.repeat(mine, counts)
+        row = np.concatenate([row for _, row in shares])
+        sizes = list(map(len, parts))
+        begin = np.cumsum([0, *sizes[:-1]])
+        return Parts(parts, which, row, begin[which] + row, sizes)
+
+    def rows(self, column: Sequence[Ints]) -> Ints:
+        """A column, given for each part, for each candidate; one row stands for all."""
+        pairs = zip(column, self.sizes, strict=True)
+        every = [np.broadcast_to(some, size) for some, size in pairs]
+        return np.concatenate(every)[self.place]
 
 
-def _given(problem: Problem, stage: Stage) -> Fixed:
+def _given(problem: Problem, stage: Stage, before: Parts[Arrived]) -> Fixed:
     """The fixed part of deliveries; variants that share an entry share it."""
-    known: dict[int, Fixed] = {}
-    parts: list[Fixed] = []
-    for variant in stage.variants:
-        key = id(variant.cost.operands)
-        if key not in known:
-            known[key] = fixed(problem.machine, stage, variant.cost)
-        parts.append(known[key])
+    found = [fixed(problem.machine, stage, one.cost) for one in before.parts]
     names = [f.name for f in fields(Fixed)]
-    return Fixed(*(_all(stage, [getattr(p, n) for p in parts]) for n in names))
+    return Fixed(*(before.rows([getattr(f, n) for f in found]) for n in names))
 
 
-def _entry_columns(stage: Stage, number: Ints) -> list[Ints]:
+def _entry_columns(stage: Stage, before: Parts[Arrived]) -> list[Ints]:
     """What tells first hops of the link's operand apart."""
     if stage.link < 0:
-        return [number * 0]
+        return [before.which * 0]
     kinds: list[object] = []
     columns: list[list[Ints]] = []
-    for variant in stage.variants:
-        operand = variant.cost.operands[stage.link]
+    for one in before.parts:
+        operand = one.cost.operands[stage.link]
         kind = _hop_kind(operand)
         if kind not in kinds:
             kinds.append(kind)
@@ -172,7 +202,7 @@ def _entry_columns(stage: Stage, number: Ints) -> list[Ints]:
         shared = operand.users if relayed else np.minimum(operand.users, 2)
         mine = [np.array([kinds.index(kind)]), *target.blocks, *_outer(target), shared]
         columns.append([*mine, 0 * shared if relayed else _pairing(target)])
-    return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
+    return [before.rows(some) for some in zip(*columns, strict=True)]
 
 
 def _pairing(spec: Spec) -> Ints:
@@ -190,14 +220,15 @@ def _hop_kind(operand: OperandCost) -> object:
     return operand.path
 
 
-def _rest_columns(stage: Stage) -> list[Ints]:
+def _rest_columns(behind: Parts[Left]) -> list[Ints]:
     """What tells resting results apart: kind and order of the layout, and blocks."""
-    kinds = [_kind(v.cost.rest) for v in stage.variants]
+    rests = [one.cost.rest for one in behind.parts]
+    kinds = [_kind(rest) for rest in rests]
     columns = [
-        [np.array([kinds.index(kind)]), *v.cost.rest.blocks, *_outer(v.cost.rest)]
-        for v, kind in zip(stage.variants, kinds, strict=True)
+        [np.array([kinds.index(kind)]), *rest.blocks, *_outer(rest)]
+        for rest, kind in zip(rests, kinds, strict=True)
     ]
-    return [_all(stage, list(parts)) for parts in zip(*columns, strict=True)]
+    return [behind.rows(some) for some in zip(*columns, strict=True)]
 
 
 def _outer(spec: Spec) -> tuple[Ints, ...]:
@@ -208,54 +239,45 @@ def _kind(spec: Spec) -> object:
     return spec.order, spec.element_bytes, spec.linear, spec.outer is None
 
 
-def _hops(stage: Stage, variant: Ints, row: Ints) -> Examples[OperandCost]:
+def _hops(stage: Stage, before: Parts[Arrived], chosen: Ints) -> Examples[OperandCost]:
     """The link's operands of these candidates."""
     if stage.link < 0:
-        return Examples(variant[:0], row[:0], ())
-
-    def kind(number: int) -> object:
-        operand = stage.variants[number].cost.operands[stage.link]
-        return operand.path, operand.steps, operand.joined
-
-    def some(number: int, rows: Ints) -> OperandCost:
-        return operand_rows(stage.variants[number].cost.operands[stage.link], rows)
-
-    return _examples(variant, row, kind, some, joined_operands)
+        return Examples(chosen[:0], chosen[:0], ())
+    operands = [one.cost.operands[stage.link] for one in before.parts]
+    kinds = [(o.path, o.steps, o.joined) for o in operands]
+    which, row = before.which[chosen], before.row[chosen]
+    return _examples(which, row, operands, kinds, operand_rows, joined_operands)
 
 
-def _rests(stage: Stage, variant: Ints, row: Ints) -> Examples[Spec]:
+def _rests(behind: Parts[Left], chosen: Ints) -> Examples[Spec]:
     """The resting results of these candidates."""
-
-    def kind(number: int) -> object:
-        return _kind(stage.variants[number].cost.rest)
-
-    def some(number: int, rows: Ints) -> Spec:
-        return spec_rows(stage.variants[number].cost.rest, rows)
-
-    return _examples(variant, row, kind, some, joined_specs)
+    rests = [one.cost.rest for one in behind.parts]
+    kinds = [_kind(rest) for rest in rests]
+    which, row = behind.which[chosen], behind.row[chosen]
+    return _examples(which, row, rests, kinds, taken, joined_specs)
 
 
 def _examples(
-    variant: Ints,
+    which: Ints,
     row: Ints,
-    kind: Callable[[int], object],
-    some: Callable[[int, Ints], T],
+    parts: Sequence[T],
+    kinds: Sequence[object],
+    some: Callable[[T, Ints], T],
     joined: Callable[[list[T], list[int]], T],
 ) -> Examples[T]:
-    """Candidates gathered in one table for each kind of variant."""
-    kinds: list[object] = []
-    parts: list[list[tuple[int, T]]] = []
-    table = np.zeros(len(variant), dtype=np.int64)
-    place = np.zeros(len(variant), dtype=np.int64)
-    for number in np.unique(variant):
-        at = np.flatnonzero(variant == number)
-        mine = kind(int(number))
-        if mine not in kinds:
-            kinds.append(mine)
-            parts.append([])
-        which = kinds.index(mine)
-        before = sum(count for count, _ in parts[which])
-        table[at], place[at] = which, before + np.arange(len(at))
-        parts[which].append((len(at), some(int(number), row[at])))
-    tables = [joined([t for _, t in p], [count for count, _ in p]) for p in parts]
-    return Examples(table, place, tuple(tables))
+    """Rows of parts gathered in one table for each kind of part."""
+    known: list[object] = []
+    tables: list[list[tuple[int, T]]] = []
+    kind = np.zeros(len(which), dtype=np.int64)
+    place = np.zeros(len(which), dtype=np.int64)
+    for number in map(int, np.unique(which)):
+        at = np.flatnonzero(which == number)
+        if kinds[number] not in known:
+            known.append(kinds[number])
+            tables.append([])
+        table = known.index(kinds[number])
+        before = sum(count for count, _ in tables[table])
+        kind[at], place[at] = table, before + np.arange(len(at))
+        tables[table].append((len(at), some(parts[number], row[at])))
+    made = [joined([t for _, t in p], [count for count, _ in p]) for p in tables]
+    return Examples(kind, place, tuple(made))

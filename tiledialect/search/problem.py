@@ -8,23 +8,26 @@ from group to group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tiledialect.candidates import Candidates
+from tiledialect.candidates import BLOCK, ROW_MAJOR, STORED, Candidates, Variant
 from tiledialect.chunks import WHOLE, Chunking, chunked
 from tiledialect.codelets import code_bytes
-from tiledialect.cost.group import Entry, GroupCost, entry_cost, group_cost, tail_stages
+from tiledialect.cost.group import GroupCost, entry_cost, group_cost, tail_stages
 from tiledialect.cost.movement import movement
 from tiledialect.cost.operand import sized
 from tiledialect.cost.spec import Spec
 from tiledialect.cost.steps import linear_tiles
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
+from tiledialect.search.grids import Grids
+from tiledialect.search.rows import taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,30 +46,98 @@ class Settling:
 
 
 @dataclass(frozen=True)
-class Priced:
-    """The candidates of one variant of a group with their costs; `step_bytes`: of the
-    program's steps after the operands have arrived."""
+class Arrived:
+    """What candidates with one choice of ways and steps share, a row each grid: the
+    cost of what comes before their results, and bytes of the program's steps that run
+    the codelet again."""
 
-    table: Candidates
+    cost: GroupCost
+    more_step_bytes: int
+
+    def __len__(self) -> int:
+        return len(self.cost.compute)
+
+    @cached_property
+    def running_bytes(self) -> Ints:
+        """Bytes that are live while the codelet runs."""
+        return self.cost.held_bytes + self.cost.computed_bytes
+
+    @cached_property
+    def resident_bytes(self) -> Ints:
+        return self.cost.resident_bytes
+
+
+@dataclass(frozen=True)
+class Left:
+    """What candidates whose results rest alike share, a row each grid: the cost of
+    what comes after the codelet, as of candidates with all operands stored. Of the
+    program's steps `step_bytes` are those with one step of the codelet."""
+
     cost: GroupCost
     settling: Settling
     step_bytes: Ints
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.cost.compute)
 
-    @property
+    @cached_property
     def cycles(self) -> Ints:
-        return self.cost.cycles + self.settling.exchange + self.settling.compute
+        """Cycles behind the codelet."""
+        settling = self.settling.exchange + self.settling.compute
+        return self.cost.cycles - self.cost.compute + settling
 
-    @property
+    @cached_property
     def transient_bytes(self) -> Ints:
         return np.maximum(self.cost.transient_bytes, self.settling.live_bytes)
 
-    @property
+    @cached_property
     def row_bytes(self) -> Ints:
         rows = self.cost.reduction.row_bytes + self.settling.row_bytes
         return rows + self.step_bytes
+
+
+@dataclass(frozen=True)
+class Priced:
+    """The candidates of one variant of a group with their costs: those of the rows
+    `coming` of what has arrived, and of the rows `leaving` of what is left."""
+
+    table: Candidates
+    arrived: Arrived
+    coming: Ints
+    left: Left
+    leaving: Ints
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def cost(self) -> GroupCost:
+        """The candidates' own cost."""
+        before = taken(self.arrived.cost, self.coming)
+        behind = taken(self.left.cost, self.leaving)
+        return replace(behind, operands=before.operands, compute=before.compute)
+
+    @cached_property
+    def settling(self) -> Settling:
+        return taken(self.left.settling, self.leaving)
+
+    @property
+    def cycles(self) -> Ints:
+        """Cycles of all steps after the operands have arrived."""
+        return self.arrived.cost.compute[self.coming] + self.left.cycles[self.leaving]
+
+    @property
+    def transient_bytes(self) -> Ints:
+        return np.maximum(
+            self.arrived.running_bytes[self.coming],
+            self.left.transient_bytes[self.leaving],
+        )
+
+    @property
+    def row_bytes(self) -> Ints:
+        """Bytes of control words, and of the program's steps, after the operands have
+        arrived."""
+        return self.left.row_bytes[self.leaving] + self.arrived.more_step_bytes
 
 
 Known = tuple[tuple[object, ...], tuple[Priced, ...]]
@@ -181,11 +252,7 @@ def _stage(
     key = (*program.signature(position), settled, chunks)
     variants = _known_variants(known, key, table)
     if variants is None:
-        entries: dict[object, tuple[Candidates, Entry]] = {}
-        variants = tuple(
-            _priced(program, group, machine, some, settled, entries, chunks)
-            for some in table
-        )
+        variants = _priced(program, group, machine, table, settled, chunks)
         known.append((key, variants))
     consumed = {group.operands[number].value for number in dying}
     size = partial(_linear_bytes, program, machine)
@@ -217,40 +284,72 @@ def _known_variants(
     return None
 
 
-def _entry(
-    program: Program,
-    group: Group,
-    machine: Machine,
-    some: Candidates,
-    known: dict[object, tuple[Candidates, Entry]],
-) -> Entry:
-    """The entry of a variant; those that rest elsewhere mostly share it."""
-    key = some.variant.paths, some.variant.steps, len(some)
-    if key in known:
-        other, entry = known[key]
-        if np.array_equal(other.parts, some.parts):
-            return entry
-    entry = entry_cost(program, group, machine, some)
-    known[key] = some, entry
-    return entry
-
-
 def _priced(
     program: Program,
     group: Group,
     machine: Machine,
-    some: Candidates,
+    tables: list[Candidates],
     settled: int,
-    entries: dict[object, tuple[Candidates, Entry]],
     chunks: bool,
-) -> Priced:
-    """`settled`: tiles of the linear ownership that the result comes to, -1: none."""
-    entry = _entry(program, group, machine, some, entries)
-    cost = group_cost(program, group, machine, some, entry)
-    zero = np.zeros(len(some), dtype=np.int64)
-    steps = cost.step_bytes(machine)
+) -> tuple[Priced, ...]:
+    """The prices of all variants. `settled`: tiles of the linear ownership that the
+    result comes to, -1: none."""
+
+    def arrived(variant: Variant, parts: Ints) -> Arrived:
+        plain = replace(variant, rest=BLOCK, order=ROW_MAJOR)
+        table = Candidates(plain, parts)
+        entry = entry_cost(program, group, machine, table)
+        cost = group_cost(program, group, machine, table, entry)
+        more = max(operand.steps for operand in cost.operands) - 1
+        return Arrived(cost, more * machine.code.step_bytes)
+
+    def left(variant: Variant, parts: Ints) -> Left:
+        stored = (STORED,) * len(group.operands)
+        table = Candidates(replace(variant, paths=stored, steps=1), parts)
+        cost = group_cost(program, group, machine, table)
+        settling = _settling(machine, cost, settled, chunks)
+        return Left(cost, settling, cost.step_bytes(machine))
+
+    grids = Grids.of(tables)
+    ways = [(table.variant.paths, table.variant.steps) for table in tables]
+    rests = [(table.variant.rest, table.variant.order) for table in tables]
+    before = _shared(grids, tables, ways, arrived)
+    behind = _shared(grids, tables, rests, left)
+    return tuple(
+        Priced(table, *one, *other)
+        for table, one, other in zip(tables, before, behind, strict=True)
+    )
+
+
+T = TypeVar("T")
+
+
+def _shared(
+    grids: Grids,
+    tables: list[Candidates],
+    keys: Sequence[object],
+    price: Callable[[Variant, Ints], T],
+) -> list[tuple[T, Ints]]:
+    """For each table what those of its key share, priced on all their grids, and the
+    rows of it that are the table's."""
+    alike: dict[object, list[int]] = {}
+    for at, key in enumerate(keys):
+        alike.setdefault(key, []).append(at)
+    found: dict[int, tuple[T, Ints]] = {}
+    for some in alike.values():
+        used, places = grids.among(some)
+        one = price(tables[some[0]].variant, grids.parts[used])
+        found |= {at: (one, place) for at, place in zip(some, places, strict=True)}
+    return [found[at] for at in range(len(tables))]
+
+
+def _settling(
+    machine: Machine, cost: GroupCost, settled: int, chunks: bool
+) -> Settling:
+    """Bringing results to the linear ownership of so many tiles; -1: they stay."""
+    zero = 0 * cost.compute
     if settled < 0:
-        return Priced(some, cost, Settling(zero, zero, zero, zero), steps)
+        return Settling(zero, zero, zero, zero)
     linear = Spec.of_linear(cost.rest.shape, cost.rest.element_bytes, settled)
     linear = linear.with_(part=chunks)
     moved = movement(machine, cost.rest, linear, shared=False)
@@ -259,8 +358,7 @@ def _priced(
     live = cost.rest_bytes + sized(linear.tile_bytes) * moving
     live = live + sized(moved.staging_bytes)
     rows = moved.row_bytes + moved.steps * machine.code.step_bytes
-    settling = Settling(moved.exchange + zero, moved.copy + zero, rows + zero, live)
-    return Priced(some, cost, settling, steps)
+    return Settling(moved.exchange + zero, moved.copy + zero, rows + zero, live)
 
 
 def _alive(program: Program, position: int) -> list[int]:

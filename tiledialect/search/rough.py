@@ -13,11 +13,11 @@ import numpy as np
 
 from tiledialect.candidates import LINEAR, Candidates, block_choices, grains
 from tiledialect.chunks import Chunking, chunked
-from tiledialect.cost.group import Held, held_bytes, least_live
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
-from tiledialect.search.bounds import footprint
-from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.search.bounds import most_tensors
+from tiledialect.search.grid_floors import GridFloors
+from tiledialect.search.grids import Grids
 from tiledialect.search.problem import beside_chunks
 
 if TYPE_CHECKING:
@@ -76,13 +76,14 @@ class RoughSpace:
             return self
         resident = [min(int(one.resident.min()) for one in g) for g in self.groups]
         least = [min(int(one.cycles.min()) for one in g) for g in self.groups]
+        most = most_tensors(tensor_bytes)
         found: list[list[Rough]] = []
         for at, group in enumerate(self.groups):
             others = sum(resident) - resident[at] + self.beside
             spare = None if cycles is None else cycles - sum(least) + least[at]
             found.append([])
             for one in group:
-                fits = footprint(one.resident + one.live + others) <= tensor_bytes
+                fits = one.resident + one.live <= most - others
                 if spare is not None:
                     fits &= one.cycles <= spare
                 if fits.any():
@@ -114,13 +115,21 @@ def chunk_tables(
         group, dim = part.groups[position], chunking.dims[position]
         grain = grains(part, group, machine)[dim]
         parts = block_choices(group.dims[dim].extent, grain, machine.tiles)
-        some = [
-            one.take(np.isin(one.parts[:, dim], parts))
-            for one in table
-            if one.variant.rest != LINEAR
-        ]
-        found.append([one for one in some if len(one)])
+        some = [one for one in table if one.variant.rest != LINEAR]
+        found.append(_with_parts(some, dim, parts))
     return found
+
+
+def _with_parts(
+    tables: list[Candidates], dim: int, choices: list[int]
+) -> list[Candidates]:
+    """The candidates that cut a dimension into one of these numbers of parts."""
+    known: dict[int, Candidates] = {}
+    for one in tables:
+        if id(one.parts) not in known:
+            known[id(one.parts)] = one.take(np.isin(one.parts[:, dim], choices))
+    some = [(one.variant, known[id(one.parts)]) for one in tables]
+    return [Candidates(v, one.parts, one.grid) for v, one in some if len(one)]
 
 
 def rough_space(
@@ -138,16 +147,20 @@ def rough_space(
 def _bounded(
     program: Program, group: Group, machine: Machine, tables: list[Candidates]
 ) -> list[Rough]:
-    """The bounds of a group's candidates. Those that differ in the rest of their result
-    alone have cycles and operands in common."""
-    known: dict[object, tuple[Ints, Held]] = {}
+    """The bounds of a group's candidates."""
+    if not tables:
+        return []
+    grids = Grids.of(tables)
+    floor = GridFloors(program, group, machine, grids.parts)
+    known: dict[tuple[object, int], tuple[Ints, Ints, Ints]] = {}
     found: list[Rough] = []
-    for one in tables:
-        key = one.variant.paths, one.variant.steps, one.parts.tobytes()
+    for one, rows in zip(tables, grids.rows, strict=True):
+        key = (one.variant.paths, one.variant.steps), id(rows)
         if key not in known:
-            cycles = least_cycles(program, group, machine, one)
-            known[key] = cycles, held_bytes(program, group, machine, one)
-        cycles, operands = known[key]
-        live = least_live(program, group, machine, one, operands)
-        found.append(Rough(one, cycles, operands.resident, live))
+            resident, running = floor.bytes(*key[0])
+            cycles = floor.cycles(one.variant.paths).of(one.variant.steps)
+            known[key] = cycles[rows], resident[rows], running[rows]
+        cycles, resident, running = known[key]
+        live = np.maximum(running, floor.live(one.variant)[rows])
+        found.append(Rough(one, cycles, resident, live))
     return found
