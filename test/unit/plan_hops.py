@@ -240,13 +240,25 @@ def received_at_best(machine: Machine, table: Transfers) -> Ints:
     x, tiles = machine.exchange, machine.tiles
     fits = (table.words % 2 == 0) & (table.words // 2 >= x.pair_least_items)
     fits &= ((table.source_offset | table.offset) % 8 == 0) & (x.pair_tiles == 2)
+    key, case_of = np.unique(
+        np.stack([table.destinations, table.source]), axis=1, return_inverse=True
+    )
+    words, long = np.zeros((2, key.shape[1]), dtype=np.int64)
+    np.add.at(words, case_of, table.words)
+    np.add.at(long, case_of, table.words * fits)
+    sizes = np.diff(table.set_start)
+    number = np.repeat(np.arange(len(sizes)), sizes) * (tiles + 2)
+    in_pair = np.isin(number + (table.set_tiles ^ 1), number + table.set_tiles)
+    case, entry = _entries(sizes[key[0]], table.set_start[key[0]])
+    some = table.set_tiles[entry]
+    twice = in_pair[entry] & (some // 2 != key[1][case] // 2)
     total = np.zeros(tiles, dtype=np.int64)
-    key = table.destinations * tiles + table.source
-    for case in np.unique(key):
-        number, sender = divmod(int(case), tiles)
-        some = table.set_tiles[table.set_start[number] : table.set_start[number + 1]]
-        twice = np.isin(some ^ 1, some) & (some // 2 != sender // 2)
-        mine = key == case
-        long = int(table.words[mine & fits].sum())
-        total[some] += int(table.words[mine].sum()) - np.where(twice, long // 2, 0)
+    np.add.at(total, some, words[case] - long[case] // 2 * twice)
     return total
+
+
+def _entries(counts: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """For every row, `counts` entries from `first` on: the rows, and the entries."""
+    row = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return row, first[row] + within

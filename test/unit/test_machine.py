@@ -15,7 +15,7 @@ from machine_programs import CASTS, MAPS, MLP, PRODUCTS
 
 from tiledialect.diagnostics import TileError
 from tiledialect.machine import Machine, MachineError, machine_names
-from tiledialect.reference import default_arguments
+from tiledialect.reference import Stored, default_arguments
 from tiledialect.runtime.package import Package, from_bytes
 from tiledialect.runtime.simulator import Simulator
 from tiledialect.tools.settings import fields_attribute
@@ -50,12 +50,21 @@ def base_package(program: int) -> Package:
     return compiled_on(program, base_fields(), "default")
 
 
+@cache
+def arguments_of_source(source: str) -> dict[str, Stored]:
+    return default_arguments(parse(source), 0)
+
+
+def arguments_of(package: Package) -> dict[str, Stored]:
+    """Seeded arguments of a package's program, as often as it is run."""
+    return dict(arguments_of_source(package.source))
+
+
 def simulated(package: Package, fields: Fields) -> Result:
     """The same package on a machine that it may not be made for."""
     try:
         machine = Machine.from_fields(copy.deepcopy(fields))
-        arguments = default_arguments(parse(package.source), 0)
-        run = Simulator(replace(package, machine=fields)).run(arguments)
+        run = Simulator(replace(package, machine=fields)).run(arguments_of(package))
     except TileError as error:
         return Result(refusal=str(error))
     return Result(
@@ -123,17 +132,15 @@ def with_value(path: Path_, value: Any) -> Fields:
     return fields
 
 
-def variations(path: Path_) -> list[Fields]:
+def variations(path: Path_) -> Iterator[Fields]:
     """Valid machines that differ from mini16 in one field."""
-    found: list[Fields] = []
     for value in others(path, at(base_fields(), path)):
         fields = with_value(path, value)
         try:
             Machine.from_fields(copy.deepcopy(fields))
         except MachineError:
             continue
-        found.append(fields)
-    return found
+        yield fields
 
 
 def plain(fields: Fields) -> Fields:
@@ -186,12 +193,34 @@ PAIRS: dict[str, tuple[Situation, ...]] = {
     "pair_least_items": (lent_lanes,),
 }
 """Where the fields of pairs matter; to a plan, as a package keeps to its own rows."""
-FIRST_PROGRAM = {"map": 3, "reduce": 3, "sum": 2, "copy": 1, "formats": 1}
+FIRST_PROGRAM: dict[Path_, int] = {
+    ("code", "copy_bytes"): 0,
+    ("code", "reduce_bytes"): 3,
+    ("code", "sum_bytes"): 2,
+    ("formats",): 1,
+    ("map",): 3,
+    ("map", 0): 1,
+    ("map", 5): 1,
+    ("matrix",): 2,
+    ("matrix", 0): 0,
+    ("reduce",): 3,
+    ("sum",): 2,
+}
+"""The program likeliest to show a change, of the longest path that begins a field's."""
+PLANNED_FIRST: dict[Path_, int] = {
+    ("exchange", "max_message_words"): 0,
+    ("memory", "default_budget_bytes"): 0,
+    ("memory", "regions", 1, "element_bytes"): 1,
+    ("memory", "regions", 1, "executable"): 0,
+}
+"""The same of fields that change no run: their plans are looked at first."""
 
 
 def programs(path: Path_) -> list[int]:
     """All programs, the likeliest to show a change first."""
-    first = FIRST_PROGRAM.get(str(path[0]), 0)
+    begins = [path[:length] for length in range(len(path), 0, -1)]
+    likeliest = {**FIRST_PROGRAM, **PLANNED_FIRST}
+    first = next((likeliest[begin] for begin in begins if begin in likeliest), 0)
     return [first, *(p for p in range(len(PROGRAMS)) if p != first)]
 
 
@@ -216,9 +245,9 @@ def changes_a_plan(path: Path_) -> bool:
     return any(
         planned(program, situation(fields), budget)
         != planned_for_base(program, budget, situation)
-        for situation in situations(path, PLAN_SITUATIONS)
         for program in programs(path)
-        for budget in ("1KiB", "default")
+        for situation in situations(path, PLAN_SITUATIONS)
+        for budget in ("default", "1KiB")
         for fields in variations(path)
     )
 
@@ -227,7 +256,12 @@ def is_idle(path: Path_) -> bool:
     """Whether a field may have another value, and none changes anything."""
     if path[-1] in PAIRS:
         return not changes_a_plan(path)
-    return bool(variations(path)) and not (changes_a_run(path) or changes_a_plan(path))
+    if not any(variations(path)):
+        return False
+    ways = [changes_a_run, changes_a_plan]
+    if path in PLANNED_FIRST:
+        ways.reverse()
+    return not any(changes(path) for changes in ways)
 
 
 @cache
