@@ -19,12 +19,15 @@ from tiledialect.cost.spec import Spec
 from tiledialect.machine import Machine
 from tiledialect.program import Program
 from tiledialect.search.bounds import footprint, most_tensors
+from tiledialect.search.delivery import fixed, hop, least_beside
+from tiledialect.search.fronts import undominated
 from tiledialect.search.grid_bounds import least_cycles
 from tiledialect.search.grid_floors import GridFloors
 from tiledialect.search.grids import Grids
 from tiledialect.search.pools import whole_pool
 from tiledialect.search.problem import make_problem
 from tiledialect.search.rough import chunk_tables
+from tiledialect.search.rows import operand_rows, taken
 
 SPEC_PROPERTIES = ("block_bytes", "block_elements", "tile_bytes", "tile_elements")
 OPERAND_PROPERTIES = ("block_bytes", "relay_bytes", "stored_bytes", "held_bytes")
@@ -89,7 +92,7 @@ def test_costs_are_those_of_each_variant_alone(seed: int) -> None:
             assert_same(priced.row_bytes, rows, size)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(30))
 def test_a_pool_has_the_costs_of_its_variants(seed: int) -> None:
     program, machine, chosen = some_tables(seed)
     problem = make_problem(program, machine, chosen)
@@ -98,10 +101,59 @@ def test_a_pool_has_the_costs_of_its_variants(seed: int) -> None:
         assert len(pool) == sum(map(len, stage.variants))
         for number, priced in enumerate(stage.variants):
             mine = pool.take(np.flatnonzero(pool.variant == number))
-            assert (mine.resident == priced.cost.resident_bytes[mine.row]).all()
-            assert (mine.cycles >= priced.cycles[mine.row]).all()
-            assert (mine.transient >= priced.transient_bytes[mine.row]).all()
-            assert (mine.rows >= priced.row_bytes[mine.row]).all()
+            given = taken(fixed(machine, stage, priced.cost), mine.row)
+            row, others = mine.row, stage.others
+            assert (mine.cycles == priced.cycles[row] + given.cycles).all()
+            assert (mine.rows == priced.row_bytes[row] + given.rows).all()
+            assert (mine.least == given.least).all()
+            assert (mine.resident == priced.cost.resident_bytes[row]).all()
+            live = np.maximum(priced.transient_bytes[row], given.live)
+            assert (mine.transient == live + others).all()
+            assert (mine.running == given.running + others * (given.running > 0)).all()
+            assert (mine.waiting == given.waiting + others * (given.waiting > 0)).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_entry_class_has_one_first_hop(seed: int) -> None:
+    program, machine, chosen = some_tables(seed)
+    problem = make_problem(program, machine, chosen)
+    for at, stage in enumerate(problem.stages):
+        if stage.link < 0:
+            continue
+        pool = whole_pool(problem, at)
+        source = problem.stages[at - 1].variants[0].cost.rest
+        one = np.zeros(1, dtype=np.int64)
+        for entry in np.unique(pool.entry):
+            table = pool.hops.tables[pool.hops.kind[entry]]
+            example = operand_rows(table, one + pool.hops.row[entry])
+            way = hop(machine, example, taken(source, one))
+            for candidate in np.flatnonzero(pool.entry == entry)[:4]:
+                priced = stage.variants[int(pool.variant[candidate])]
+                row = one + pool.row[candidate]
+                own = operand_rows(priced.cost.operands[stage.link], row)
+                assert_same(hop(machine, own, taken(source, one)), way, 1)
+                assert_same(least_beside(own), least_beside(example), 1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_undominated_rows_are_those_that_no_other_beats(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, high = int(rng.integers(1, 300)), int(rng.integers(2, 40))
+    columns = [rng.integers(0, high, count) for _ in range(rng.integers(1, 5))]
+    for groups in (1, 7):
+        group = rng.integers(0, groups, count)
+        rows = list(zip(*columns, strict=True))
+        expected = [
+            i
+            for i in range(count)
+            if not any(
+                group[i] == group[j]
+                and all(a <= b for a, b in zip(rows[j], rows[i], strict=True))
+                and (rows[j] != rows[i] or j < i)
+                for j in range(count)
+            )
+        ]
+        assert undominated(columns, group).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -52,6 +52,7 @@ class OperandCost:
     relay, gathered  what it passes where it is spread, or packed
     fill             cycles to zero the padding of its block, 0 where there is none
     joined           its steps' relayouts move in the phases of another operand's
+    own_steps        the steps of each candidate where they differ, all more than one
     """
 
     path: int
@@ -62,6 +63,12 @@ class OperandCost:
     fill: Ints
     steps: int = 1
     joined: bool = False
+    own_steps: Ints | None = None
+
+    @property
+    def counts(self) -> Ints | int:
+        """The steps of each candidate."""
+        return self.steps if self.own_steps is None else self.own_steps
 
     @property
     def block_bytes(self) -> Ints:
@@ -160,7 +167,7 @@ def later_hops(machine: Machine, operand: OperandCost) -> Arrival:
 
 def _fill_steps(machine: Machine, operand: OperandCost) -> Ints:
     """Bytes of the program's steps that zero padding."""
-    return (operand.fill > 0) * operand.steps * machine.code.step_bytes
+    return (operand.fill > 0) * operand.counts * machine.code.step_bytes
 
 
 def _in_steps(
@@ -177,7 +184,7 @@ def _in_steps(
     exchange, copy, rows = _phase(machine, operand, last), last.copy, last.row_bytes
     steps = last.steps
     if operand.steps > 1:
-        more = operand.steps - 1
+        more = operand.counts - 1
         exchange = exchange + _phase(machine, operand, others) * more
         heard = others.row_bytes - others.send_bytes
         sending = np.minimum(_windows_met(operand, source, target) - 1, more)
@@ -187,14 +194,14 @@ def _in_steps(
     if not operand.joined:
         rows = rows + steps * machine.code.step_bytes
     else:
-        rows = rows + (last.copy > 0) * operand.steps * machine.code.step_bytes
+        rows = rows + (last.copy > 0) * operand.counts * machine.code.step_bytes
     extra = sized(last.staging_bytes)
     return Arrival(exchange + zero, copy + zero, rows + zero, extra + zero)
 
 
 def _windows_met(operand: OperandCost, source: Spec, target: Spec) -> Ints:
     """Steps in which a tile sends at most: those whose windows meet what it holds."""
-    every = np.full_like(operand.users, operand.steps)
+    every = np.full_like(operand.users, operand.counts)
     if source.linear:
         return every
     axis = target.order[-1].axis
@@ -272,7 +279,7 @@ def least_first_hop(machine: Machine, operand: OperandCost) -> Ints:
     exchange = least_exchange(machine, operand.block)
     if operand.joined:
         exchange = np.maximum(0, exchange - phase_start(machine))
-    return np.where(operand.users > 1, exchange * operand.steps, 0)
+    return np.where(operand.users > 1, exchange * operand.counts, 0)
 
 
 def phase_start(machine: Machine) -> int:

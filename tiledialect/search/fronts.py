@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+MOST_AT_ONCE = 32
+"""Rows of a front that others are compared with before the beaten ones go."""
+
 
 def classes(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Equal rows get one number: the number of each row, and the first row of each."""
@@ -32,6 +35,8 @@ def undominated(columns: Sequence[Ints], group: Ints) -> Ints:
     """The rows, ascending, that no other row of their group equals or beats in every
     column; of equal rows the first stands."""
     score = np.sum(columns, axis=0)
+    if not len(group) or (group == group[0]).all():
+        return _of_one_group(columns, np.argsort(score, kind="stable"))
     alive = np.lexsort((score, group))
     groups, values = group[alive], [column[alive] for column in columns]
     kept: list[Ints] = []
@@ -46,6 +51,28 @@ def undominated(columns: Sequence[Ints], group: Ints) -> Ints:
         rest = np.flatnonzero(~beaten)
         alive, groups = alive[rest], groups[rest]
         values = [value[rest] for value in values]
+    return np.sort(np.concatenate(kept)) if kept else alive
+
+
+def _of_one_group(columns: Sequence[Ints], alive: Ints) -> Ints:
+    """The same of one group, given its rows by ascending sums: none of them beats one
+    before it. The first of all leave few, so that more are taken at once later."""
+    values = np.array(columns)[:, alive]
+    kept: list[Ints] = []
+    count = 1
+    while len(alive):
+        first = values[:, :count]
+        beats = (first[:, :, None] <= first[:, None, :]).all(axis=0)
+        best = np.flatnonzero(~np.triu(beats, 1).any(axis=0))
+        kept.append(alive[best])
+        left = np.ones(len(alive) - first.shape[1], dtype=np.bool_)
+        for one in best.tolist():
+            beaten = values[0, count:] >= first[0, one]
+            for value, least in zip(values[1:], first[1:, one], strict=True):
+                beaten &= value[count:] >= least
+            left &= ~beaten
+        alive, values = alive[count:][left], values[:, count:][:, left]
+        count = min(2 * count, MOST_AT_ONCE)
     return np.sort(np.concatenate(kept)) if kept else alive
 
 

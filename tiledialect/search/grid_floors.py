@@ -14,7 +14,8 @@ from tiledialect.candidates import (
     Candidates,
     Variant,
 )
-from tiledialect.cost.group import Held, held_bytes, least_live
+from tiledialect.cost.group import Entry, Held, entry_cost, least_live
+from tiledialect.cost.operand import OperandCost
 from tiledialect.machine import Machine
 from tiledialect.program import Group, Program
 from tiledialect.search.grid_bounds import LeastCycles, least_in_steps
@@ -35,7 +36,8 @@ class GridFloors:
         self.parts = parts
         self.stored = (STORED,) * len(group.operands)
         self.least: dict[tuple[int, ...], LeastCycles] = {}
-        self.held: dict[tuple[tuple[int, ...], int], Held] = {}
+        self.held: dict[tuple[tuple[int, ...], int], tuple[Ints, Ints]] = {}
+        self.entries: dict[tuple[int, int, int], Entry] = {}
         self.summing: dict[tuple[int, int], Ints] = {}
         self.zero = np.zeros(len(parts), dtype=np.int64)
         self.computed = self.live(Variant(self.stored, BLOCK, ROW_MAJOR))
@@ -49,32 +51,42 @@ class GridFloors:
 
     def bytes(self, paths: tuple[int, ...], steps: int) -> tuple[Ints, Ints]:
         """Bytes held for good, and live bytes while the codelet runs."""
-        base = self._held(self.stored, 1)
-        resident, held = base.resident, base.held + self.computed
-        for at, path in enumerate(paths):  # each operand's bytes are its own
-            if path != STORED:
-                one = (*self.stored[:at], path, *self.stored[at + 1 :])
-                mine = self._held(one, steps if path in IN_STEPS else 1)
-                resident = resident + mine.resident - base.resident
-                held = held + mine.held - base.held
-        return resident, held
+        key = paths, steps
+        if key not in self.held:
+            resident, held = self.zero, self.computed
+            for operand in self.operands(paths, steps):
+                resident = resident + operand.stored_bytes
+                held = held + operand.held_bytes
+            self.held[key] = resident, held
+        return self.held[key]
+
+    def operands(self, paths: tuple[int, ...], steps: int) -> list[OperandCost]:
+        """The operands; that the steps of one go in the phases of another's is left
+        out."""
+        return [
+            self._entry(at, path, steps if path in IN_STEPS else 1).operands[at]
+            for at, path in enumerate(paths)
+        ]
 
     def live(self, variant: Variant) -> Ints:
         """Live bytes from the result on, wherever the operands lie."""
         key = variant.rest, variant.order
         if key not in self.summing:
             table = self._table(Variant(self.stored, *key))
-            blocks = self._held(self.stored, 1).blocks
+            blocks = self._entry(0, STORED, 1).blocks
             nothing = Held(blocks, self.zero, self.zero)
             self.summing[key] = least_live(*self._group, table, nothing)
         return self.summing[key]
 
-    def _held(self, paths: tuple[int, ...], steps: int) -> Held:
-        key = paths, steps
-        if key not in self.held:
+    def _entry(self, at: int, path: int, steps: int) -> Entry:
+        """The entry of candidates of which one operand comes so, and all others are
+        stored."""
+        key = (at, path, steps) if path != STORED else (0, STORED, 1)
+        if key not in self.entries:
+            paths = (*self.stored[:at], path, *self.stored[at + 1 :])
             table = self._table(Variant(paths, BLOCK, ROW_MAJOR, steps))
-            self.held[key] = held_bytes(*self._group, table)
-        return self.held[key]
+            self.entries[key] = entry_cost(*self._group, table)
+        return self.entries[key]
 
     def _table(self, variant: Variant) -> Candidates:
         return Candidates(variant, self.parts)

@@ -16,6 +16,7 @@ import numpy as np
 from tiledialect.candidates import (
     BLOCK,
     CUT,
+    IN_STEPS,
     LINEAR,
     RELAY,
     RELAY_STEPS,
@@ -23,16 +24,18 @@ from tiledialect.candidates import (
     STORED,
     STREAM,
     Candidates,
+    Variant,
     splittable_reduction,
 )
 from tiledialect.chunks import Chunking
 from tiledialect.codelets import map_cycles, sum_cycles
-from tiledialect.cost.group import GroupCost, group_cost, tail_stages
-from tiledialect.cost.operand import phase_start, sized
+from tiledialect.cost.group import group_cost, tail_stages
+from tiledialect.cost.operand import OperandCost, phase_start, sized
 from tiledialect.cost.spec import ceil_div
 from tiledialect.machine import Machine
 from tiledialect.program import Program
-from tiledialect.search.grid_bounds import least_cycles
+from tiledialect.search.grid_floors import GridFloors
+from tiledialect.search.grids import Grids
 from tiledialect.search.pools import whole_pool
 from tiledialect.search.problem import Problem, make_problem
 from tiledialect.search.rough import Tables
@@ -42,8 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-    _Known = dict[object, tuple[Candidates, Points, GroupCost | None]]
 
+Ways = tuple[tuple[int, ...], int]
+"""How the operands of a variant come, and its steps."""
 
 _FIRST = np.zeros(1, dtype=np.int64)
 
@@ -90,11 +94,21 @@ def outlines(problem: Problem, tables: Tables, *, timed: bool = True) -> list[Ou
     return every if timed else [one.untimed() for one in every]
 
 
-def _outline(problem: Problem, position: int, table: list[Candidates]) -> Outline:
-    known: _Known = {}
-    return Outline(
-        table, _joined([_points(problem, position, o, known) for o in table])
-    )
+def _outline(problem: Problem, position: int, tables: list[Candidates]) -> Outline:
+    """The least costs of all candidates of a group; those that differ in the order of
+    the result, or in the axis that its rest is cut along, have them in common."""
+    grids = Grids.of(tables)
+    least = _Least(problem, position, grids.parts)
+    known: dict[tuple[Ways, int, int], Points] = {}
+    found: list[Points] = []
+    for table, rows in zip(tables, grids.rows, strict=True):
+        variant = table.variant
+        ways, rest = (variant.paths, variant.steps), min(variant.rest, CUT)
+        key = ways, rest, id(rows)
+        if key not in known:
+            known[key] = least.points(ways, rest).take(rows)
+        found.append(known[key])
+    return Outline(tables, _joined(found))
 
 
 def sharpened(
@@ -127,31 +141,107 @@ def _joined(parts: list[Points]) -> Points:
     return Points(*(np.concatenate(column) for column in columns))
 
 
-def _points(problem: Problem, position: int, some: Candidates, known: _Known) -> Points:
-    """The least costs of the candidates of a variant; those that differ in the order
-    of the result, or in the axis that its rest is cut along, share them."""
-    variant = some.variant
-    key = variant.paths, variant.steps, min(variant.rest, CUT), len(some)
-    if key not in known or not np.array_equal(known[key][0].parts, some.parts):
-        known[key] = some, _least(problem, position, some, known), None
-    return known[key][1]
+class _Least:
+    """The least costs of a group's candidates, a row each grid."""
 
+    def __init__(self, problem: Problem, position: int, parts: Ints) -> None:
+        self.problem, self.position, self.parts = problem, position, parts
+        self.program, self.machine = problem.program, problem.machine
+        self.group = self.program.groups[position]
+        place = self.program, self.group, self.machine
+        self.floors = GridFloors(*place, parts)
+        stored = (STORED,) * len(self.group.operands)
+        table = Candidates(Variant(stored, BLOCK, ROW_MAJOR), parts)
+        self.plain = group_cost(*place, table)
+        self.phases: dict[tuple[int, int, int], Ints] = {}
+        self.before: dict[Ways, Points] = {}
+        self.behind: dict[int, Points] = {}
 
-def _least(problem: Problem, position: int, some: Candidates, known: _Known) -> Points:
-    machine, chunks = problem.machine, problem.chunks
-    before, cost = _before_results(problem, position, some, known)
-    cycles, stack = _after_codelet(problem, position, some, cost)
-    rows = before.rows
-    if some.variant.rest != BLOCK:
-        group = problem.program.groups[position]
-        heard = some.parts[:, splittable_reduction(group)] - 1
-        rows = rows + _phase_bytes(machine, heard) + machine.code.step_bytes
-    return Points(
-        (before.cycles + cycles) * chunks,
-        before.resident,
-        np.maximum(before.transient, stack) + problem.stages[position].others,
-        rows * chunks,
-    )
+    def points(self, ways: Ways, rest: int) -> Points:
+        """The least costs with these ways and a rest of this kind, of all chunks."""
+        before, behind = self._before_results(ways), self._behind(rest)
+        others = self.problem.stages[self.position].others
+        return Points(
+            before.cycles + behind.cycles,
+            before.resident,
+            np.maximum(before.transient, behind.transient) + others,
+            before.rows + behind.rows,
+        )
+
+    def _before_results(self, ways: Ways) -> Points:
+        """The least costs up to the codelet's result, wherever it rests."""
+        if ways not in self.before:
+            chunks = self.problem.chunks
+            self.before[ways] = Points(
+                self.floors.cycles(ways[0]).of(ways[1]) * chunks,
+                *self.floors.bytes(*ways),
+                self._arriving_bytes(*ways) * chunks,
+            )
+        return self.before[ways]
+
+    def _arriving_bytes(self, paths: tuple[int, ...], steps: int) -> Ints:
+        """Bytes of control words and of the program's steps that operands take at
+        least that several tiles share, and of the codelet's own steps."""
+        code = self.machine.code.step_bytes
+        operands = self.floors.operands(paths, steps)
+        total = self.floors.zero + max(o.steps for o in operands) * code
+        alone = True  # steps of one operand go in the phases of one before
+        for number, (path, operand) in enumerate(zip(paths, operands, strict=True)):
+            if path == STORED:
+                continue
+            phase = self._phase_of(number, operand) + code * (
+                alone or path not in IN_STEPS
+            )
+            total = total + np.where(operand.users > 1, phase * operand.steps, 0)
+            alone = alone and path not in IN_STEPS
+        return total
+
+    def _phase_of(self, number: int, operand: OperandCost) -> Ints:
+        """Bytes of control words of a phase that brings an operand, at least."""
+        key = number, operand.path, operand.steps
+        if key not in self.phases:
+            messages = np.ones_like(operand.users)
+            if operand.path in (RELAY, RELAY_STEPS, STREAM):
+                # a window goes on over the ends of the pieces that a block is spread in
+                piece = np.maximum(operand.relay.tile_bytes, 1)
+                ends = ceil_div(operand.block.block_bytes, piece) + 1
+                messages = messages + np.minimum(operand.users - 1, ends)
+            self.phases[key] = _phase_bytes(self.machine, messages)
+        return self.phases[key]
+
+    def _behind(self, rest: int) -> Points:
+        """The least costs from the codelet's result on; of the transient bytes those
+        while partial sums are gathered."""
+        if rest not in self.behind:
+            chunks, zero = self.problem.chunks, self.floors.zero
+            cycles, stack = self._after_codelet(rest)
+            rows = zero
+            if rest != BLOCK:
+                heard = self.parts[:, splittable_reduction(self.group)] - 1
+                rows = _phase_bytes(self.machine, heard) + self.machine.code.step_bytes
+            self.behind[rest] = Points(cycles * chunks, zero, stack, rows * chunks)
+        return self.behind[rest]
+
+    def _after_codelet(self, rest: int) -> tuple[Ints, Ints]:
+        """Cycles that sum and stages take at least, and bytes live while partial sums
+        are gathered."""
+        machine, group, zero = self.machine, self.group, self.floors.zero
+        computed, elements = self.plain.computed, self.plain.computed.block_elements
+        cycles, stack = zero, zero
+        if rest != BLOCK:
+            partials = self.parts[:, splittable_reduction(group)]
+            share = ceil_div(elements, partials)
+            if rest == LINEAR:
+                whole = prod(group.extents(group.result.axes))
+                share = np.minimum(share, whole // machine.tiles)
+            sums = sum_cycles(machine, group.format, partials, share)
+            cycles = phase_start(machine) + sums
+            stack = sized((partials - 1) * share * computed.element_bytes)
+            stack, elements = self.plain.computed_bytes + stack, share
+        stages = tail_stages(group)
+        if stages:
+            cycles = cycles + map_cycles(machine, stages, elements, False)
+        return cycles + zero, stack
 
 
 def _phase_bytes(machine: Machine, messages: Ints) -> Ints:
@@ -159,70 +249,3 @@ def _phase_bytes(machine: Machine, messages: Ints) -> Ints:
     x = machine.exchange
     words = messages * (x.source_controls + x.pointer_controls) + x.phase_controls
     return words * x.control_word_bytes
-
-
-def _arriving_bytes(machine: Machine, cost: GroupCost) -> Ints:
-    """Bytes of control words and of the program's steps that operands take at least
-    that several tiles share, and of the codelet's own steps."""
-    code = machine.code.step_bytes
-    total = 0 * cost.compute + max(o.steps for o in cost.operands) * code
-    for operand in cost.operands:
-        if operand.path == STORED:
-            continue
-        messages = np.ones_like(operand.users)
-        if operand.path in (RELAY, RELAY_STEPS, STREAM):
-            # a window goes on over the ends of the pieces that a block is spread in
-            piece = np.maximum(operand.relay.tile_bytes, 1)
-            ends = ceil_div(operand.block.block_bytes, piece) + 1
-            messages = messages + np.minimum(operand.users - 1, ends)
-        phase = _phase_bytes(machine, messages) + code * (not operand.joined)
-        total = total + np.where(operand.users > 1, phase * operand.steps, 0)
-    return total
-
-
-def _before_results(
-    problem: Problem, position: int, some: Candidates, known: _Known
-) -> tuple[Points, GroupCost]:
-    """The least costs of a chunk up to the codelet's result, wherever it rests."""
-    key = some.variant.paths, some.variant.steps, len(some)
-    found = known.get(key)
-    if found is not None and np.array_equal(found[0].parts, some.parts):
-        assert found[2] is not None
-        return found[1], found[2]
-    program, machine = problem.program, problem.machine
-    group = program.groups[position]
-    plain = replace(some.variant, rest=BLOCK, order=ROW_MAJOR)
-    cost = group_cost(program, group, machine, Candidates(plain, some.parts))
-    points = Points(
-        least_cycles(program, group, machine, some),
-        cost.resident_bytes,
-        cost.held_bytes + cost.computed_bytes,
-        _arriving_bytes(machine, cost),
-    )
-    known[key] = some, points, cost
-    return points, cost
-
-
-def _after_codelet(
-    problem: Problem, position: int, some: Candidates, cost: GroupCost
-) -> tuple[Ints, Ints]:
-    """Cycles that sum and stages take at least, and bytes live while partial sums are
-    gathered."""
-    machine, group = problem.machine, problem.program.groups[position]
-    stages, elements = tail_stages(group), cost.computed.block_elements
-    zero = 0 * cost.compute
-    cycles, stack = zero, zero
-    if some.variant.rest != BLOCK:
-        partials = some.parts[:, splittable_reduction(group)]
-        share = ceil_div(elements, partials)
-        if some.variant.rest == LINEAR:
-            whole = prod(group.extents(group.result.axes))
-            share = np.minimum(share, whole // machine.tiles)
-        cycles = phase_start(machine) + sum_cycles(
-            machine, group.format, partials, share
-        )
-        stack = sized((partials - 1) * share * cost.computed.element_bytes)
-        stack, elements = cost.computed_bytes + stack, share
-    if stages:
-        cycles = cycles + map_cycles(machine, stages, elements, False)
-    return cycles + zero, stack

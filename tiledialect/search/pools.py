@@ -21,8 +21,10 @@ from tiledialect.search.delivery import Fixed, fixed
 from tiledialect.search.fronts import classes, undominated
 from tiledialect.search.problem import Arrived, Left, Problem, Stage
 from tiledialect.search.rows import (
+    joined_arrivals,
     joined_operands,
     joined_specs,
+    kind_of,
     operand_rows,
     taken,
 )
@@ -180,10 +182,22 @@ class Parts(Generic[S]):
 
 
 def _given(problem: Problem, stage: Stage, before: Parts[Arrived]) -> Fixed:
-    """The fixed part of deliveries; variants that share an entry share it."""
-    found = [fixed(problem.machine, stage, one.cost) for one in before.parts]
+    """The fixed part of deliveries. Operands that come on the same ways are priced
+    together, in however many steps."""
+    kinds: dict[object, list[int]] = {}
+    for at, one in enumerate(before.parts):
+        kinds.setdefault(tuple(map(kind_of, one.cost.operands)), []).append(at)
+    found: dict[int, tuple[Ints, ...]] = {}
     names = [f.name for f in fields(Fixed)]
-    return Fixed(*(before.rows([getattr(f, n) for f in found]) for n in names))
+    for some in kinds.values():
+        sizes = [before.sizes[at] for at in some]
+        joint = joined_arrivals([before.parts[at].cost for at in some], sizes)
+        mine = fixed(problem.machine, stage, joint)
+        every = [np.broadcast_to(getattr(mine, name), sum(sizes)) for name in names]
+        parts = [np.split(column, np.cumsum(sizes)[:-1]) for column in every]
+        found |= {at: columns for at, *columns in zip(some, *parts, strict=True)}
+    columns = zip(*(found[at] for at in range(len(before.parts))), strict=True)
+    return Fixed(*(before.rows(column) for column in columns))
 
 
 def _entry_columns(stage: Stage, before: Parts[Arrived]) -> list[Ints]:
@@ -243,10 +257,18 @@ def _hops(stage: Stage, before: Parts[Arrived], chosen: Ints) -> Examples[Operan
     """The link's operands of these candidates."""
     if stage.link < 0:
         return Examples(chosen[:0], chosen[:0], ())
-    operands = [one.cost.operands[stage.link] for one in before.parts]
-    kinds = [(o.path, o.steps, o.joined) for o in operands]
+    operands = [_hopping(one.cost.operands[stage.link]) for one in before.parts]
+    kinds = list(map(kind_of, operands))
     which, row = before.which[chosen], before.row[chosen]
     return _examples(which, row, operands, kinds, operand_rows, joined_operands)
+
+
+def _hopping(operand: OperandCost) -> OperandCost:
+    """All that the first hop of an operand depends on."""
+    if operand.path not in (RELAY, RELAY_STEPS):
+        return operand
+    relay = operand.relay
+    return OperandCost(RELAY, relay, operand.users, relay, relay, operand.fill)
 
 
 def _rests(behind: Parts[Left], chosen: Ints) -> Examples[Spec]:

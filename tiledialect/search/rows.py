@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
+from tiledialect.cost.group import GroupCost
 from tiledialect.cost.operand import OperandCost
 from tiledialect.cost.spec import Spec
 from tiledialect.layout import Factor
@@ -62,8 +63,15 @@ def joined_specs(specs: list[Spec], counts: list[int]) -> Spec:
 
 
 def joined_operands(operands: list[OperandCost], counts: list[int]) -> OperandCost:
-    """The rows of several operands of one kind behind each other."""
+    """The rows of several operands of one kind behind each other; those in steps may
+    have steps of their own."""
     first = operands[0]
+    steps: list[Ints] = []
+    if first.steps > 1:
+        steps = [
+            np.array([o.steps]) if o.own_steps is None else o.own_steps
+            for o in operands
+        ]
     return OperandCost(
         first.path,
         joined_specs([o.block for o in operands], counts),
@@ -73,7 +81,25 @@ def joined_operands(operands: list[OperandCost], counts: list[int]) -> OperandCo
         _joined([o.fill for o in operands], counts),
         first.steps,
         first.joined,
+        _joined(steps, counts) if steps else None,
     )
+
+
+def joined_arrivals(costs: list[GroupCost], counts: list[int]) -> GroupCost:
+    """The costs of candidates whose operands are of one kind behind each other, as far
+    as the codelet's result; what comes after is the first ones'."""
+    operands = zip(*(cost.operands for cost in costs), strict=True)
+    return replace(
+        costs[0],
+        operands=tuple(joined_operands(list(some), counts) for some in operands),
+        compute=_joined([cost.compute for cost in costs], counts),
+        computed_bytes=_joined([cost.computed_bytes for cost in costs], counts),
+    )
+
+
+def kind_of(operand: OperandCost) -> object:
+    """What operands that are joined must have in common."""
+    return operand.path, operand.steps > 1, operand.joined
 
 
 def _joined(parts: list[Ints], counts: list[int]) -> Ints:
