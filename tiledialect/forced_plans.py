@@ -51,7 +51,12 @@ from tiledialect.program import Program
 
 PLAN = "tile.plan"
 MOST_RAISED = 16
-"""Placement raises what the search foretold by less than 1 part in so many."""
+"""What is foretold of a plan, or placed, is above the search's bytes by less than 1
+part in so many."""
+
+LATER = ("searched", "foretold")
+"""Fields that a certificate gets behind the search, where its bytes are no longer
+those of the search."""
 
 
 def forced_plan(module: ModuleOp, program: Program, path: str | None) -> PlanFile:
@@ -134,10 +139,9 @@ def made_from(module: ModuleOp) -> dict[str, object]:
 def certificate_of(
     module: ModuleOp, forced: PlanFile, found: DictionaryAttr
 ) -> DictionaryAttr:
-    """The certificate of a plan: that in its file, if the file is of this program,
-    machine and budget and says the same cycles and bytes, but for what placement has
-    raised them by; else what was found. A whole plan would only be certified as the
-    best of itself."""
+    """The certificate of a plan: that in its file as the search wrote it, if the file
+    is of this program, machine and budget and says the same cycles and bytes; else
+    what was found. A whole plan would only be certified as the best of itself."""
     said = dict(forced.made_from)
     text = said.pop("certificate", None)
     if not isinstance(text, str) or said != made_from(module):
@@ -145,11 +149,14 @@ def certificate_of(
     known = _parsed(text)
     if known is None or known.data.get("cycles") != found.data.get("cycles"):
         return found
-    said, raised = _number(known, "foretold"), _number(known, "bytes")
-    said = raised if said is None else said
-    if said is None or raised is None or said != _number(found, "bytes"):
+    searched, last = _number(known, "searched"), _number(known, "bytes")
+    searched = last if searched is None else searched
+    if searched is None or last is None or searched != _number(found, "bytes"):
         return found
-    return known if said <= raised <= said + said // MOST_RAISED else found
+    if last > searched + searched // MOST_RAISED:
+        return found
+    fields = {name: one for name, one in known.data.items() if name not in LATER}
+    return DictionaryAttr({**fields, "bytes": found.data["bytes"]})
 
 
 def _number(certificate: DictionaryAttr, name: str) -> int | None:

@@ -32,6 +32,9 @@ STAGING_ALIGN = 8
 KEPT = 256
 """Tables that are kept, as several passes ask for them."""
 
+KEPT_STACKS = 4
+"""Tables of stacks that are kept: they are long, and few differ in a program."""
+
 
 @dataclass(frozen=True)
 class Transfers:
@@ -103,6 +106,7 @@ def relayout(source: Layout, destination: Layout) -> Transfers:
     return _transfers(byte_runs(source, destination), source, destination)
 
 
+@lru_cache(maxsize=KEPT_STACKS)
 def stack_partials(
     source: Layout, destination: Layout
 ) -> tuple[Transfers, OwnPiece | None]:

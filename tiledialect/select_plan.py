@@ -1,7 +1,8 @@
 """Selection: the best of several plans, lowered, scheduled, placed and timed.
 
 Reads   rung 3, with `plan.alternatives` in the entry function's body.
-Writes  rung 3 with one plan; `tile.selection` where several were timed.
+Writes  rung 3 with one plan, and its bytes as foretold from its buffers and phases into
+        the certificate; `tile.selection` where several were timed.
 Holds   the plan chosen fits the budget as placed, not only as estimated; of the first
         `rerank` that do and whose estimates are near the best of them, none has fewer
         cycles by the simulator's clock.
@@ -23,10 +24,16 @@ from xdsl.passes import ModulePass
 
 from tiledialect.backend.emit_package import package_of
 from tiledialect.diagnostics import TileError, Usage, fail
-from tiledialect.dialects.module_attributes import CHOICES, machine_of, require_rung
+from tiledialect.dialects.module_attributes import (
+    CERTIFICATE,
+    CHOICES,
+    machine_of,
+    require_rung,
+)
 from tiledialect.dialects.plan import AlternativesOp, YieldOp
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile import entry_function
+from tiledialect.lowering.foretold import foretold_bytes
 from tiledialect.passes.lower_plan import LowerPlanPass
 from tiledialect.passes.place_memory import PlaceMemoryPass
 from tiledialect.passes.schedule_exchange import ScheduleExchangePass
@@ -48,10 +55,11 @@ def find_alternatives(module: ModuleOp) -> AlternativesOp | None:
     return None
 
 
-def choose(module: ModuleOp, index: int) -> None:
-    """Put the steps of one plan in place of all."""
+def choose(module: ModuleOp, index: int) -> int:
+    """Put the steps of one plan in place of all; its bytes by the search."""
     alternatives = find_alternatives(module)
     assert alternatives is not None
+    searched = alternatives.footprints.get_values()[index]
     if alternatives.choices is not None:
         module.attributes[CHOICES] = alternatives.choices.data[index]
     block = alternatives.plans[index].block
@@ -68,18 +76,21 @@ def choose(module: ModuleOp, index: int) -> None:
     last.erase()
     alternatives.detach()
     alternatives.erase()
+    return searched
 
 
 @dataclass(frozen=True)
 class Tried:
     """What became of a plan: why it cannot be placed within the budget, or its
-    footprint and, where that was asked, its cycles by the simulator's clock."""
+    footprint and, where that was asked, its cycles by the simulator's clock; and the
+    certificate with what was foretold of it, if there is one."""
 
     index: int
     estimate: int
     refused: TileError | None = None
     footprint: int = 0
     cycles: int = 0
+    certificate: DictionaryAttr | None = None
 
     def attribute(self) -> DictionaryAttr:
         """For people: what `tile.selection` says of a plan."""
@@ -95,17 +106,31 @@ def tried(
 ) -> Tried:
     """Carry a plan to rung 6 on a copy, and time it there."""
     copy = module.clone()
-    choose(copy, index)
+    searched = choose(copy, index)
     try:
-        for one in (LowerPlanPass(), ScheduleExchangePass(), PlaceMemoryPass()):
+        LowerPlanPass().apply(ctx, copy)
+        certificate = foretell(copy, searched)
+        for one in (ScheduleExchangePass(), PlaceMemoryPass()):
             one.apply(ctx, copy)
     except TileError as error:
         return Tried(index, estimate, refused=error)
     if not timed:
-        return Tried(index, estimate)
+        return Tried(index, estimate, certificate=certificate)
     package, machine = package_of(copy), machine_of(copy)
     cycles = sum(step_cycles(machine, step) for step in package.steps)
-    return Tried(index, estimate, None, package.footprint, cycles)
+    return Tried(index, estimate, None, package.footprint, cycles, certificate)
+
+
+def foretell(module: ModuleOp, searched: int) -> DictionaryAttr | None:
+    """Let the certificate of a module on rung 4 say the bytes that follow from its
+    buffers and phases; those by which the search compared it are then `searched`."""
+    certificate = module.attributes.get(CERTIFICATE)
+    if not isinstance(certificate, DictionaryAttr):
+        return None
+    size = integer(foretold_bytes(module, searched))
+    fields = {**certificate.data, "bytes": size, "searched": integer(searched)}
+    module.attributes[CERTIFICATE] = DictionaryAttr(fields)
+    return DictionaryAttr(fields)
 
 
 def try_plans(
@@ -150,6 +175,9 @@ class SelectPlanPass(ModulePass):
                 f"none of {len(found)} plans can be placed within the budget;"
                 f" the first: {first.message if first else ''}",
             )
-        choose(op, min(fitting, key=lambda one: one.cycles).index)
+        best = min(fitting, key=lambda one: one.cycles)
+        choose(op, best.index)
+        if best.certificate is not None:
+            op.attributes[CERTIFICATE] = best.certificate
         if self.rerank > 1:
             op.attributes[SELECTION] = ArrayAttr([one.attribute() for one in found])

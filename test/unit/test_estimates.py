@@ -39,10 +39,10 @@ def placed_bytes(module: ModuleOp) -> int:
 
 
 def check_promise(text: str, budget: str) -> None:
-    """What the search foretold stands as it was, and what is placed is no more."""
-    module = run_passes(parse(text), budget, last=2)
+    """What select-plan foretold stands as it was, and what is placed is no more."""
+    module = run_passes(parse(text), budget, last=3)
     foretold = estimate_of(module)
-    run_passes(module, budget, first=2)
+    run_passes(module, budget, first=3)
     assert estimate_of(module) == foretold, text
     assert foretold is not None
     assert placed_bytes(module) <= foretold, text

@@ -144,6 +144,7 @@ SEES: dict[str, set[str]] = {
         "machine",
         "dialects",
         "cost",
+        "lowering",
         "passes",
         "backend",
         "runtime.timing",

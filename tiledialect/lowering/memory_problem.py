@@ -118,11 +118,21 @@ def limit_of(module: ModuleOp, machine: Machine) -> int:
 
 def estimate_of(module: ModuleOp) -> int | None:
     """Bytes of footprint that the planner foretold; None where no planner was."""
+    return _certified(module, "bytes")
+
+
+def searched_of(module: ModuleOp) -> int | None:
+    """Bytes by which the search compared the plan; None where that is not known."""
+    return _certified(module, "searched")
+
+
+def _certified(module: ModuleOp, name: str) -> int | None:
+    """A number of the certificate."""
     certificate = module.attributes.get(CERTIFICATE)
     if not isinstance(certificate, DictionaryAttr):
         return None
-    bytes = certificate.data.get("bytes")
-    return bytes.value.data if isinstance(bytes, IntegerAttr) else None
+    number = certificate.data.get(name)
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 def check_support(

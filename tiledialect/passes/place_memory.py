@@ -46,11 +46,13 @@ from tiledialect.dialects.module_attributes import (
 from tiledialect.dialects.support import Support
 from tiledialect.dialects.syntax import carried_location, integer
 from tiledialect.lowering.demands import Demands
+from tiledialect.lowering.foretold import foretold
 from tiledialect.lowering.memory_problem import (
     asked_of,
     dump_problem,
     estimate_of,
     limit_of,
+    searched_of,
 )
 from tiledialect.lowering.serial_pairs import cycles_lost, exchange_pairs, give_up
 from tiledialect.machine import Machine
@@ -188,12 +190,29 @@ def attempt(module: ModuleOp, program: ProgramOp, minimise: bool) -> Attempt:
         found = place(problem, minimise=minimise)
     except PlacementError as error:
         fail(_first(program, demands, error.buffers), str(error))
+    found = kept_promise(module, support, problem, found)
     failure = None
     if found.status in KINDS:
         message = refusal(problem, found, support, asked.limit, asked.first_tiles)
         about = _first(program, demands, found.buffers)
         failure = KINDS[found.status](message, locate(about), about)
     return Attempt(support, demands, problem, found, failure)
+
+
+def kept_promise(
+    module: ModuleOp, support: Support, problem: Problem, found: Placement
+) -> Placement:
+    """The placement that the bytes foretold come from, where it is better: it is one
+    with more rows and more pairs apart, which may be found where this is not."""
+    searched = searched_of(module)
+    failed = found.status in KINDS
+    goal = problem.footprint_goal
+    if searched is None or goal is None or not (failed or found.footprint > goal):
+        return found
+    made = foretold(module, searched)
+    if made is None or not made.holds_for(support, problem):
+        return found
+    return made.found if failed or made.found.footprint < found.footprint else found
 
 
 def serialise(machine: Machine, program: ProgramOp, tried: Attempt) -> bool:

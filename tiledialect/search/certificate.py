@@ -95,7 +95,7 @@ def certificate(
     found: dict[str, Plain] = {"status": _status(outcome, bound)}
     if best is not None:
         found["cycles"] = best.cycles
-        found["bytes"] = max(best.footprint, min(budget, best.most_bytes))
+        found["bytes"] = best.footprint
     found["labels"] = outcome.labels
     if best is not None:
         found["chunks"] = int(getattr(best, "chunks", 1))
