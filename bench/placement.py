@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.cell_targets import CELLS, Cell
+from bench.cell_targets import CELLS, Cell, UnknownCell, chosen
 from bench.commands import pass_seconds, run_tool
 from bench.placement_peer import PEER_BOXES, peer_peak, peer_version
 from tiledialect.placement.csv_format import read_problem
@@ -201,9 +201,9 @@ def _peer(problem: Problem, found: Timed) -> float | None:
     return None if peak is None else peak / found.answer.live_peak
 
 
-def programs(_: Path) -> Iterator[Row]:
+def programs(_: Path, cells: Sequence[Cell] = CELLS) -> Iterator[Row]:
     """Our programs, compiled: all tiles placed, support included on both sides."""
-    for cell in CELLS:
+    for cell in cells:
         path = ROOT / "examples" / cell.program
         if path.exists():
             yield _program(cell, path)
@@ -284,14 +284,17 @@ HEADER = (
 )
 
 
-def report(data: Path, tables: list[str], compile_seconds: float) -> dict[str, object]:
+def report(
+    data: Path, tables: list[str], compile_seconds: float, cells: Sequence[Cell] = CELLS
+) -> dict[str, object]:
     """Measure and print every row; what goes to the JSON file."""
     version = peer_version()
     print(f"peer: omnimalloc {version} supermalloc" if version else "peer: not there")
     print(HEADER)
     rows: list[Row] = []
     for table in tables:
-        for row in TABLES[table](data):
+        made = programs(data, cells) if table == "programs" else TABLES[table](data)
+        for row in made:
             rows.append(row)
             print(line(row), flush=True)
     missed = [row.name for row in rows if not row.holds]
@@ -314,15 +317,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the CSVs")
     parser.add_argument("--only", choices=TABLES, action="append", help="one table")
     parser.add_argument("--cold", action="store_true", help="with an empty cache")
+    parser.add_argument("--cells", default="", help="programs alone: b4:256KiB,…")
     options = parser.parse_args(arguments)
     tables: list[str] = options.only or list(TABLES)
+    try:
+        cells, _ = chosen(options.cells)
+    except UnknownCell as error:
+        parser.error(str(error))
+    if options.cells:
+        tables = ["programs"]
     if not (options.data / "minimalloc").is_dir():
         print(f"the benchmark files are not in {options.data}: only programs are run")
         tables = [table for table in tables if table == "programs"]
     with tempfile.TemporaryDirectory() as folder:
         if options.cold:
             os.environ["NUMBA_CACHE_DIR"] = folder
-        figures = report(options.data, tables, first_use())
+        figures = report(options.data, tables, first_use(), cells)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     return 1 if figures["missed"] else 0
