@@ -68,7 +68,7 @@ def outputs(module: ModuleOp) -> dict[str, bytes]:
 
 
 def one_after_another(
-    messages: Messages, latency: Index, *, control: Index | None = None
+    messages: Messages, latency: Index, *, control: Index | None = None, **_: bool
 ) -> Schedule:
     """The poorest schedule: never two messages at once, in a shuffled order."""
     order = np.random.default_rng(messages.count).permutation(messages.count)
@@ -81,7 +81,7 @@ def one_after_another(
 
 
 def in_halves(
-    messages: Messages, latency: Index, *, control: Index | None = None
+    messages: Messages, latency: Index, *, control: Index | None = None, **_: bool
 ) -> Schedule:
     """Every eighth message in two, where it has two words, none sent together with
     another."""
@@ -99,7 +99,7 @@ def in_halves(
 SCHEDULERS: dict[str, Scheduler] = {
     "as it is": schedule,
     "no repair": lambda *a, **k: schedule(*a, **k, effort=0),
-    "nothing split": lambda *a, **k: schedule(*a, **k, split=False),
+    "nothing split": lambda *a, **k: schedule(*a, **{**k, "split": False}),
     "one after another": one_after_another,
     "in halves": in_halves,
 }

@@ -12,6 +12,7 @@ from tiledialect.schedule.ejection import repair
 from tiledialect.schedule.first_fit import LONGEST_BITMAP_SLOTS, FirstFit, first_fit
 from tiledialect.schedule.levels import Sends, bundled, cut, expand, single
 from tiledialect.schedule.multicast import send_in_turns
+from tiledialect.schedule.open_shop import open_shop
 from tiledialect.schedule.solve import Schedule, schedule
 from tiledialect.schedule.table import Messages, multicasts, unicasts
 
@@ -134,6 +135,43 @@ def test_repair_shortens_and_keeps_the_rules(seed: int) -> None:
     same, left = repair(messages, start, late, longest, longest, 0)
     assert np.array_equal(same, start)
     assert left == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_in_an_open_shop_nobody_waits_who_could_send(seed: int) -> None:
+    messages = random_phase(seed, 6, 40, 9)
+    latency = np.random.default_rng(seed).integers(0, 30, 6)
+    start = open_shop(messages, latency)
+    assert start is not None
+    assert_valid(messages, start)
+    busy = np.zeros((2, 6, int((start + messages.words).max())), np.bool_)
+    target = messages.targets()
+    for i, (begin, words) in enumerate(zip(start, messages.words, strict=True)):
+        for side, tile in enumerate((messages.source[i], target[i])):
+            busy[side, tile, begin : begin + words] = True
+    for source, to, begin in zip(messages.source, target, start, strict=True):
+        assert (busy[0, source, :begin] | busy[1, to, :begin]).all()
+
+
+def test_an_open_shop_leaves_fewer_gaps_than_first_fit() -> None:
+    """Many lengths, all tiles as busy as each other: a fixed order leaves gaps."""
+    messages = regular(1, 60, 20, 1)
+    words = np.random.default_rng(1).integers(1, 33, messages.count) * 2
+    messages = replace(messages, words=words)
+    zero = np.zeros(60, np.int64)
+    start = open_shop(messages, zero)
+    assert start is not None
+    assert_valid(messages, start)
+    bound = schedule(messages, zero, effort=0).bound.cycles
+    fitted = first_fit(messages, np.arange(messages.count), bound)
+    assert (start + messages.words).max() <= 1.05 * bound
+    assert (fitted + messages.words).max() > (start + messages.words).max()
+
+
+def test_an_open_shop_of_very_many_messages_is_not_tried() -> None:
+    source = np.zeros(1 << 16, np.int64)
+    messages = unicasts(2, source, source + 1, source + 1)
+    assert open_shop(messages, np.zeros(2, np.int64)) is None
 
 
 @pytest.mark.parametrize(("even", "tight"), [(False, 1460), (True, 1260)])

@@ -36,7 +36,7 @@ from tiledialect.rows import (
     window_bases,
 )
 from tiledialect.schedule.bounds import Bound, arrival, bound_of, loads
-from tiledialect.schedule.in_pairs import schedule_in_pairs
+from tiledialect.schedule.in_pairs import repaired, schedule_in_pairs
 from tiledialect.schedule.pairs import Parts, cut_by_receivers
 from tiledialect.schedule.receivers import heard_in_order, leaders
 from tiledialect.schedule.search import GOOD
@@ -127,6 +127,11 @@ class Timed:
     length: int
     controls: int
 
+    @property
+    def cost(self) -> tuple[int, int]:
+        """What is least in the best of several."""
+        return self.length, self.controls
+
 
 def timed(
     machine: Machine, table: MessageTable, latency: Ints, found: Schedule
@@ -153,23 +158,39 @@ def bound_in_pairs(
 
 
 def doubled(
-    machine: Machine, asked: MessageTable, parts: Parts, latency: Ints, best: Timed
-) -> Timed:
-    """The schedule of messages cut in parts, or `best` where that is no longer."""
-    bound = bound_of(loads(parts.messages, latency), None)
-    most = most_controls(machine, parts_table(asked, parts))
-    for way in (parts.in_ring(), parts):
-        if way is None or best.length <= bound.cycles * GOOD:
-            continue
-        longest = machine.exchange.max_message_words
-        table = shortened(parts_table(asked, way), longest)
+    machine: Machine,
+    asked: MessageTable,
+    parts: Parts,
+    latency: Ints,
+    good: float,
+    most: int,
+) -> Timed | None:
+    """The shortest schedule found of messages cut in parts, or one of at most `good`
+    cycles; None if each has more than `most` control words on a tile."""
+    ways: list[tuple[int, MessageTable]] = []
+    for way in (parts, parts.in_ring(), parts.uncut()):
+        if way is not None:
+            longest = machine.exchange.max_message_words
+            table = shortened(parts_table(asked, way), longest)
+            ways.append((bound_of(loads(table.messages, latency), None).cycles, table))
+    best: tuple[MessageTable, Schedule, Timed] | None = None
+    for bound, table in sorted(ways, key=lambda way: way[0]):
+        if best is not None and best[1].length <= max(bound, good):
+            break
         found = schedule_in_pairs(table.messages, latency)
-        if found is None or found.length >= best.length:
+        if found is None or (best is not None and found.length >= best[1].length):
             continue
-        other = timed(machine, table, latency, found)
-        if other.length < best.length and other.controls <= most:
-            best = other
-    return best
+        fit = timed(machine, table, latency, found)
+        if fit.controls <= most:
+            best = table, found, fit
+    if best is None:
+        return None
+    table, found, fit = best
+    other = repaired(found, latency)
+    if other.length < found.length:
+        last = timed(machine, table, latency, other)
+        return last if last.controls <= most else fit
+    return fit
 
 
 Pairs = tuple[tuple[int, int], ...]
@@ -204,28 +225,46 @@ def schedule_phase(machine: Machine, phase: Phase, serial: Pairs = ()) -> Schedu
     asked, latency = transfer_table(machine, phase), latencies(machine)
     table = shortened(asked, machine.exchange.max_message_words)
     control = least_controls(machine, table)
-    found = schedule(table.messages, latency, control=control)
-    bound = found.bound
+    plain = bound = bound_of(loads(table.messages, latency), control)
     parts = cut_by_receivers(asked.messages, may_double(machine, phase, asked))
+    most = most_controls(machine, asked)
+    best: Timed | None = None
     if parts is not None:
         bound = bound_in_pairs(machine, asked, parts, latency)
-    if serial:
-        # items of two words are not tried: they would have to keep the rules as well
-        parts = None
-        found = serialised(
-            table.messages,
-            latency,
-            rules_of(phase, table, serial),
-            first_starts(found),
-            control=control,
-        )
-    best = timed(machine, table, latency, found)
-    while parts is not None and best.length > bound.cycles * GOOD:
-        best = doubled(machine, asked, parts, latency, best)
-        parts = parts.uncut()
+        most = max(most, most_controls(machine, parts_table(asked, parts)))
+    if parts is not None and not serial:
+        # serial: items of two words would have to keep the rules as well
+        good = bound.cycles * GOOD
+        best = doubled(machine, asked, parts, latency, good, most)
+    if best is None or best.length >= plain.cycles:
+        other = in_words(machine, phase, table, control, serial, most)
+        best = other if best is None or other.cost <= best.cost else best
     made = as_scheduled(machine, phase, best, bound)
     assert not meets(made, serial), "the scheduler keeps its rules"
     return made
+
+
+def in_words(
+    machine: Machine,
+    phase: Phase,
+    table: MessageTable,
+    control: Ints,
+    serial: Pairs,
+    most: int,
+) -> Timed:
+    """The schedule in 32-bit mode; of whole messages if others have more than `most`
+    control words on a tile."""
+    latency = latencies(machine)
+    found = schedule(table.messages, latency, control=control)
+    if serial:
+        rules, first = rules_of(phase, table, serial), first_starts(found)
+        found = serialised(table.messages, latency, rules, first, control=control)
+        return timed(machine, table, latency, found)
+    best = timed(machine, table, latency, found)
+    if best.controls <= most:
+        return best
+    found = schedule(table.messages, latency, control=control, split=False)
+    return timed(machine, table, latency, found)
 
 
 def first_starts(found: Schedule) -> Ints:

@@ -143,19 +143,21 @@ def repair(
 ) -> tuple[Index, int]:
     """Starts of a schedule no longer than the one given, and the moves left.
 
-    `farthest` (n,) is the greatest latency among a message's receivers. The length is
+    `start` are multiples of the common divisor of all lengths, and `farthest` (n,) is
+    the greatest latency among a message's receivers. The length is
     brought towards the bound by halves, a failure counting as a bound; the end is when
     it is at most `good` or the halves are small.
     """
     share = moves // ATTEMPTS
-    end = start + messages.words + farthest
-    quantum = int(np.gcd.reduce(messages.words))
+    length = messages.slots
+    end = start + length + farthest
+    quantum = int(np.gcd.reduce(length))
     horizon = int(end.max()) // quantum + 1
     if 2 * messages.tiles * horizon > LARGEST_TABLE:
         return start, moves
     table = np.empty((2 * messages.tiles, horizon), np.int32)
     ports = port_rows(messages)
-    slots = messages.words // quantum
+    slots = length // quantum
     low = bound
     while moves > 0 and end.max() > max(good, low + bound // SMALLEST_STEP):
         target = max(good, (low + int(end.max())) // 2)
@@ -167,7 +169,7 @@ def repair(
             messages.count,
             placed,
             slots,
-            (target - farthest - messages.words) // quantum,
+            (target - farthest - length) // quantum,
             slots.copy(),
             *ports,
             min(share, moves),
@@ -177,5 +179,5 @@ def repair(
             low = target
         else:
             start = placed * quantum
-            end = start + messages.words + farthest
+            end = start + length + farthest
     return start, moves

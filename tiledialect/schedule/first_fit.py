@@ -65,16 +65,17 @@ class FirstFit:
     def starts(self, order: Index, fixed: Index | None = None) -> Index:
         """The start of each message.
 
-        Where `fixed` (n,) is not negative, it is the message's start (the quantum is
-        one cycle then); such messages come first in `order`.
+        Where `fixed` (n,) is not negative, it is the message's start, a multiple of the
+        quantum; such messages come first in `order`.
         """
         if not self.clean:
             self.busy[:] = 0
         self.clean = False
-        start = np.full(self.slots.size, -1) if fixed is None else fixed.copy()
+        start = np.full(self.slots.size, -1)
         if fixed is not None:
-            assert self.quantum == 1
-            self._widen(int((fixed + self.slots).max()))
+            start = fixed // self.quantum
+            assert not (fixed[start >= 0] % self.quantum).any()
+            self._widen(int((start + self.slots).max()))
         full = np.zeros(self.busy.shape[0], np.int64)
         position = 0
         while True:

@@ -1,51 +1,92 @@
-"""Doubled messages first: on a machine whose tiles are the pairs, as messages of words.
+"""Doubled messages beside others: first fits on all ports, one of them in pairs first.
 
 A doubled message takes both lanes of its sender's pair and the receive ports of whole
-pairs. So doubled messages alone are a phase of plain multicasts between pairs, for
-which every method of the search will do. All others are fitted in around them.
+pairs, which first fit and repair treat as any other ports. Doubled messages alone are
+plain multicasts on a machine whose tiles are the pairs, for which every method of the
+search will do: one fit takes their starts from there.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
-from tiledialect.schedule.bounds import arrival, bound_of, loads
+from tiledialect.schedule.bounds import (
+    Bound,
+    arrival,
+    bound_of,
+    loads,
+    set_extremes,
+)
+from tiledialect.schedule.ejection import repair
 from tiledialect.schedule.first_fit import LONGEST_BITMAP_SLOTS, FirstFit
+from tiledialect.schedule.search import GOOD, PASSABLE
 from tiledialect.schedule.solve import Schedule, schedule
-from tiledialect.schedule.table import Index, Messages, take_sets, used_sets
+from tiledialect.schedule.table import Index, Messages, take_sets
+
+MOVES = 8_000
+"""Moves that repair makes at most."""
 
 
 def schedule_in_pairs(messages: Messages, latency: Index) -> Schedule | None:
-    """A schedule of a phase with doubled messages, none of which is split; None where
-    the phase is too long."""
+    """The shortest fit of a phase with doubled messages, none of which is split; None
+    where the phase is too long."""
     messages = messages.widened()
     load = loads(messages, latency)
     longest = int(max(load.sent.max(initial=0), load.received.max(initial=0)))
     if longest > LONGEST_BITMAP_SLOTS:
         return None
-    doubled, _ = messages.partners
+    bound = bound_of(load, None)
+    best: Schedule | None = None
+    for start, method in fits(messages, latency, longest):
+        length = arrival(messages, latency, start)
+        if best is None or length < best.length:
+            best = whole(messages, start, length, bound, method)
+        if best.length <= bound.cycles * GOOD:
+            break
+    return best
+
+
+def repaired(fit: Schedule, latency: Index) -> Schedule:
+    """A schedule of whole messages after repair, unless it is passable as it is."""
+    messages, bound = fit.messages, fit.bound
+    if fit.length <= bound.cycles * PASSABLE:
+        return fit
+    _, farthest = set_extremes(messages, latency)
+    farthest = farthest[messages.destinations]
+    good = int(bound.cycles * GOOD)
+    start, _ = repair(messages, fit.start, farthest, bound.cycles, good, MOVES)
+    length = arrival(messages, latency, start)
+    return whole(messages, start, length, bound, f"{fit.method}, repaired")
+
+
+def whole(
+    messages: Messages, start: Index, length: int, bound: Bound, method: str
+) -> Schedule:
+    """A schedule that sends each message once."""
+    every = np.arange(messages.count)
+    return Schedule(messages, every, 0 * every, start, length, bound, method)
+
+
+def fits(
+    messages: Messages, latency: Index, longest: int
+) -> Iterator[tuple[Index, str]]:
+    """First fits of all messages, from cheap to dear."""
+    double = np.zeros(messages.count, np.bool_)
+    double[messages.partners[0]] = True
+    slots, fan_out = messages.slots, messages.fan_out
+    fitter = FirstFit(messages, longest)
+    orders = (
+        ("fan-out", np.lexsort((-slots, -fan_out))),
+        ("length", np.lexsort((-fan_out, -slots))),
+        ("fan-out, words first", np.lexsort((-slots, -fan_out, double))),
+    )
+    for name, order in orders:
+        yield fitter.starts(order), f"first fit by {name}"
     found = schedule(between_pairs(messages), latency[::2], split=False)
-    origin = doubled[found.origin]
-    first = sent_by_tiles(found.messages, messages.source[origin])
-    rest = np.flatnonzero(np.isin(np.arange(messages.count), doubled, invert=True))
-    sent = joined(first, messages.select(rest))
-    size = sent.slots * (1 + sent.fan_out)
-    order = np.append(
-        np.arange(first.count),
-        first.count + np.argsort(-size[first.count :], kind="stable"),
-    )
-    fixed = np.append(found.start, np.full(rest.size, -1))
-    start = FirstFit(sent, longest, 1).starts(order, fixed)
-    origin = np.append(origin, rest)
-    offset = np.append(2 * found.offset, np.zeros(rest.size, np.int64))
-    order = np.lexsort((start, offset, origin))
-    return Schedule(
-        sent.select(order),
-        origin[order],
-        offset[order],
-        start[order],
-        arrival(sent, latency, start),
-        bound_of(load, None),
-        f"in pairs: {found.method}",
-    )
+    fixed = np.full(messages.count, -1)
+    fixed[messages.partners[0][found.origin]] = found.start
+    order = np.lexsort((-slots * (1 + fan_out), ~double))
+    yield fitter.starts(order, fixed), f"in pairs: {found.method}"
 
 
 def between_pairs(messages: Messages) -> Messages:
@@ -60,34 +101,4 @@ def between_pairs(messages: Messages) -> Messages:
         number.ravel(),
         start // 2,
         tiles[::2] >> 1,
-    )
-
-
-def sent_by_tiles(messages: Messages, source: Index) -> Messages:
-    """Messages between pairs as doubled ones of these tiles."""
-    tiles = np.repeat(2 * messages.set_tiles, 2)
-    tiles[1::2] += 1
-    return Messages(
-        2 * messages.tiles,
-        source,
-        2 * messages.words,
-        messages.destinations,
-        2 * messages.set_start,
-        tiles,
-        np.ones(messages.count, np.bool_),
-    )
-
-
-def joined(doubled: Messages, plain: Messages) -> Messages:
-    """Doubled messages, then others that are not, over the sets of either."""
-    sets = doubled.set_start.size - 1
-    numbers = np.append(doubled.destinations, plain.destinations + sets)
-    start = np.append(doubled.set_start, doubled.set_start[-1] + plain.set_start[1:])
-    members = np.append(doubled.set_tiles, plain.set_tiles)
-    return Messages(
-        plain.tiles,
-        np.append(doubled.source, plain.source),
-        np.append(doubled.words, plain.words),
-        *used_sets(start, members, numbers),
-        np.append(np.ones(doubled.count, np.bool_), np.zeros(plain.count, np.bool_)),
     )

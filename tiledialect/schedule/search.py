@@ -24,6 +24,8 @@ from tiledialect.schedule.levels import (
 )
 from tiledialect.schedule.table import Index, Messages
 
+OPEN_SHOP = "open shop"
+
 GOOD = 1.005
 """A ratio to the bound at which no other method is tried."""
 
@@ -50,6 +52,9 @@ LOOKS_ON_AIR = 128
 
 PIECES = 32
 """A message that is cut is cut to at most one in so many words of the bound."""
+
+BUNDLE_SHARE = 4
+"""One in so many moves is for bundles of unicasts: messages gain more by them."""
 
 SHORTEST_PIECE = 16
 """But pieces may always have this many words."""
@@ -143,22 +148,33 @@ class Search:
                 return
 
     def fit(self, level: Level, enough: float) -> Index:
-        """Offer first fits of a level's items, up to one that is good enough."""
-        from tiledialect.schedule.first_fit import FirstFit
-
+        """Offer first fits of a level's items, up to one that is good enough; the best
+        of those to repair. An open shop leaves no gaps, and less to gain by repair."""
         best, least = level.items.words, -1
-        longest = int(max(self.load.sent.max(), self.load.received.max()))
-        fitter = FirstFit(level.items, longest)
-        for method, order in self.orders(level.items):
-            start = fitter.starts(order)
-            self.offer_whole(level, start, f"first fit by {method}")
+        for method, start in self.fits(level.items):
+            self.offer_whole(level, start, method)
             length = arrival(level.items, self.latency, start)
-            if least < 0 or length < least:
+            if method != OPEN_SHOP and (least < 0 or length < least):
                 best, least = start, length
             hopeless = not level.items.unicast and not self.within(HOPELESS)
             if self.within(enough) or (self.split and hopeless):
                 break
         return best
+
+    def fits(self, items: Messages) -> Iterator[tuple[str, Index]]:
+        """First fits of items, in orders of which the best for most phases come first;
+        of unicasts of many lengths also as an open shop."""
+        from tiledialect.schedule.first_fit import FirstFit
+        from tiledialect.schedule.open_shop import open_shop
+
+        longest = int(max(self.load.sent.max(), self.load.received.max()))
+        fitter = FirstFit(items, longest)
+        for name, order in self.orders(items):
+            yield f"first fit by {name}", fitter.starts(order)
+            if items.unicast and not even(items) and name == "pressure":
+                start = open_shop(items, self.latency)
+                if start is not None:
+                    yield OPEN_SHOP, start
 
     def orders(self, items: Messages) -> Iterator[tuple[str, Index]]:
         """Orders for first fit, the best for most phases first."""
@@ -195,24 +211,31 @@ class Search:
 
         _, farthest = set_extremes(items, self.latency)
         good = int(self.bound.cycles * GOOD)
-        start, self.moves = repair(
+        moves = self.moves
+        if items.unicast and not level.whole:
+            moves //= BUNDLE_SHARE
+        start, rest = repair(
             items,
             start,
             farthest[items.destinations],
             self.bound.cycles,
             good,
-            self.moves,
+            moves,
         )
+        self.moves += rest - moves
         self.offer_whole(level, start, "repair")
         return start
 
     def refine(self, level: Level, start: Index, finer: Level) -> Index:
-        """Go on with a finer level, from this one's schedule or its own first fit."""
+        """Go on with a finer level, from its own first fit, or where that is longer and
+        there are multicasts from this one's schedule."""
+        fitted = self.fit(finer, FAIR)
+        if finer.items.unicast:
+            return self.improve(finer, fitted)
         item = np.repeat(np.arange(level.items.count), np.diff(level.first_part))
         of_message = np.empty(self.messages.count, np.int64)
         of_message[level.origin] = start[item] + level.shift
         inherited = of_message[finer.origin] + finer.offset
-        fitted = self.fit(finer, FAIR)
         lengths = [
             arrival(finer.items, self.latency, each) for each in (inherited, fitted)
         ]

@@ -125,10 +125,10 @@ module @odd_set attributes {tile.machine = {base = "mini16", exchange = {pair_ti
 // With the latency of row 0 that is 58; it were 74 without the mode.
 // CHECK-LABEL: @gather
 // CHECK: scheduled length 58 bound_receive 58 bound_send 26 bound_control 8 messages 8 row_bytes 48 ratio 1.0000 rows <
-// CHECK-NEXT: tile 0 send 0:64 doubled at 0, 0:64 at 16 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
-// CHECK-NEXT: tile 1 send 0:64 doubled at 8, 0:64 at 32 receive 208:272 doubled from 2 at 10, 272:336 doubled from 3 at 18, 80:144 from 0 at 26, 144:208 from 1 at 42
-// CHECK-NEXT: tile 2 send 0:64 doubled at 0, 0:64 at 16 receive 80:144 doubled from 0 at 10, 144:208 doubled from 1 at 18, 208:272 from 2 at 26, 272:336 from 3 at 42
-// CHECK-NEXT: tile 3 send 0:64 doubled at 8, 0:64 at 32 receive 80:144 doubled from 0 at 10, 144:208 doubled from 1 at 18, 208:272 from 2 at 26, 272:336 from 3 at 42>
+// CHECK-NEXT: tile 0 send 0:64 at 0, 0:64 doubled at 32 receive 80:144 from 0 at 10, 144:208 from 1 at 26, 208:272 doubled from 2 at 42, 272:336 doubled from 3 at 50
+// CHECK-NEXT: tile 1 send 0:64 at 16, 0:64 doubled at 40 receive 80:144 from 0 at 10, 144:208 from 1 at 26, 208:272 doubled from 2 at 42, 272:336 doubled from 3 at 50
+// CHECK-NEXT: tile 2 send 0:64 at 0, 0:64 doubled at 32 receive 208:272 from 2 at 10, 272:336 from 3 at 26, 80:144 doubled from 0 at 42, 144:208 doubled from 1 at 50
+// CHECK-NEXT: tile 3 send 0:64 at 16, 0:64 doubled at 40 receive 208:272 from 2 at 10, 272:336 from 3 at 26, 80:144 doubled from 0 at 42, 144:208 doubled from 1 at 50>
 module @gather attributes {tile.machine = {base = "mini16", exchange = {pair_tiles = 2, pair_least_items = 2}}, tile.rung = 4} {
   memory.program @main {
     %x = memory.buffer operand "x" 64 bytes on <0 [4:1]> align 8 live [0, 1)
