@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 BUDGET ?= 256KiB
 DEMO := siglip_mlp_f8_b1
 
-.PHONY: setup demo test bench clean
+.PHONY: setup demo test types lit bench clean
 
 setup: $(STAMP)
 
@@ -29,8 +29,17 @@ demo: $(STAMP)
 	tile-opt --plan-budget=$(BUDGET) -t package -o out/$(DEMO).tilepkg examples/$(DEMO).mlir
 	tile-run out/$(DEMO).tilepkg --check
 
+# Types take one core as long as the lit files take another.
 test: $(STAMP)
-	ruff format --check . && ruff check . && basedpyright && lit -q test/lit && pytest -q -n 2 --dist loadfile test/unit
+	ruff format --check . && ruff check .
+	$(MAKE) --no-print-directory --jobs=2 types lit
+	pytest -q -n 2 --dist loadfile test/unit
+
+types: $(STAMP)
+	basedpyright
+
+lit: $(STAMP)
+	lit -q -j 1 test/lit
 
 bench: $(STAMP)
 	python -m bench.exchange && python -m bench.placement && python -m bench.cells
