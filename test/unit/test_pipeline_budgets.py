@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ladder import checked, compiled, parse, run_passes
+from ladder import checked, compiled, package_bytes, parse, run_passes
+from xdsl.dialects.builtin import ModuleOp
 
 from tiledialect.diagnostics import Infeasible, Refused
 from tiledialect.dialects.module_attributes import CERTIFICATE
@@ -18,28 +19,33 @@ def read(name: str) -> str:
     return (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
 
 
-def estimates(text: str, budget: str) -> tuple[list[int], list[int]]:
+def searched(catalogue: ModuleOp, budget: int) -> ModuleOp:
+    """The plans of a catalogue, which no budget has a part in."""
+    return run_passes(catalogue.clone(), str(budget), first=1, last=2)
+
+
+def estimates(plans: ModuleOp) -> tuple[list[int], list[int]]:
     """Cycles and bytes that the search foretells of its plans, best first."""
-    module = run_passes(parse(text), budget, last=2)
-    (found,) = (op for op in module.walk() if isinstance(op, AlternativesOp))
+    (found,) = (op for op in plans.walk() if isinstance(op, AlternativesOp))
     return list(found.estimates.get_values()), list(found.footprints.get_values())
 
 
-def least_budget(text: str) -> int:
+def least_budget(catalogue: ModuleOp) -> int:
     """The smallest budget that works, as the refusal of too small a one tells it."""
     with pytest.raises(Infeasible) as caught:
-        run_passes(parse(text), "4096", last=2)
+        searched(catalogue, 4096)
     return int(str(caught.value).split("works is ")[1].split()[0])
 
 
 @pytest.mark.parametrize("name", ["tiny_mlp", "residual_mlp", "softmax_like"])
 def test_no_number_exceeds_the_one_before_it(name: str) -> None:
     """Budget, estimate, placed, touched, at budgets that fall to the least."""
-    text = read(name)
-    least, before = least_budget(text), 0
+    catalogue = run_passes(parse(read(name)), last=1)
+    least, before = least_budget(catalogue), 0
     for budget in (65280, least + (65280 - least) // 16, least):
-        estimated_cycles, estimated_bytes = estimates(text, str(budget))
-        run = checked(compiled(text, str(budget)))
+        plans = searched(catalogue, budget)
+        estimated_cycles, estimated_bytes = estimates(plans)
+        run = checked(package_bytes(run_passes(plans, str(budget), first=2)))
         assert run.passed
         assert run.result.peak_tile_bytes <= run.result.placed_bytes
         assert run.result.placed_bytes <= run.package.footprint <= budget
@@ -47,7 +53,7 @@ def test_no_number_exceeds_the_one_before_it(name: str) -> None:
         assert estimated_cycles[0] >= before, "more memory, and a slower plan"
         before = estimated_cycles[0]
     with pytest.raises(Infeasible):
-        run_passes(parse(text), str(least - 1), last=2)
+        searched(catalogue, least - 1)
 
 
 def test_a_budget_below_the_support_is_refused() -> None:

@@ -1,19 +1,24 @@
 // One small program on every rung of the ladder, in order.
 //
 // RUN: tile-opt %s | filecheck %s --check-prefix=TENSOR
-// RUN: tile-opt %s --plan-budget=8KiB --stop-after=expand-candidates | filecheck %s --check-prefix=CATALOGUE
-// RUN: tile-opt %s --plan-budget=8KiB --stop-after=search-plan | filecheck %s --check-prefix=PLANS
-// RUN: tile-opt %s --plan-budget=8KiB --stop-after=select-plan | filecheck %s --check-prefix=PLAN
-// RUN: tile-opt %s --plan-budget=8KiB --stop-after=lower-plan | filecheck %s --check-prefix=BSP
-// RUN: tile-opt %s --plan-budget=8KiB --stop-after=check-exchange | filecheck %s --check-prefix=SCHEDULED
-// RUN: tile-opt %s --plan-budget=8KiB | filecheck %s --check-prefix=PLACED
-// RUN: tile-opt %s --plan-budget=8KiB -t package -o %t.tilepkg && tile-run %t.tilepkg --check | filecheck %s --check-prefix=DONE
+// RUN: tile-opt %s -p expand-candidates -o %t.catalogue
+// RUN: filecheck %s --check-prefix=CATALOGUE --input-file=%t.catalogue
+// RUN: tile-opt %t.catalogue -p 'search-plan{budget=8KiB}' -o %t.plans
+// RUN: filecheck %s --check-prefix=PLANS --input-file=%t.plans
+// RUN: tile-opt %t.plans -p select-plan -o %t.plan
+// RUN: filecheck %s --check-prefix=PLAN --input-file=%t.plan
+// RUN: tile-opt %t.plan -p lower-plan -o %t.bsp
+// RUN: filecheck %s --check-prefix=BSP --input-file=%t.bsp
+// RUN: tile-opt %t.bsp -p schedule-exchange,check-exchange -o %t.scheduled
+// RUN: filecheck %s --check-prefix=SCHEDULED --input-file=%t.scheduled
+// RUN: tile-opt %t.scheduled -p place-memory,check-memory -o %t.placed
+// RUN: filecheck %s --check-prefix=PLACED --input-file=%t.placed
+// RUN: tile-opt %t.placed -t package -o %t.tilepkg
+// RUN: tile-run %t.tilepkg --check | filecheck %s --check-prefix=DONE
 //
-// Half of the ladder, printed, read again and carried on, ends in the same bytes.
-// RUN: tile-opt %s -p 'expand-candidates,search-plan{budget=8KiB}' -o %t.plans
-// RUN: tile-opt %t.plans -p select-plan,lower-plan -o %t.bsp
-// RUN: tile-opt %t.bsp -p schedule-exchange,check-exchange,place-memory,check-memory -t package -o %t.again.tilepkg
-// RUN: cmp %t.tilepkg %t.again.tilepkg
+// Printed and read again at every rung, it ends in the bytes of one command.
+// RUN: tile-opt %s --plan-budget=8KiB -t package -o %t.whole.tilepkg
+// RUN: cmp %t.tilepkg %t.whole.tilepkg
 
 module attributes {tile.machine = "mini4"} {
   func.func @main(%x: tensor<8x16xf16>, %w: tensor<16x32xf16> {tile.parameter}) -> tensor<8x32xf16> {
@@ -34,7 +39,7 @@ module attributes {tile.machine = "mini4"} {
 // CATALOGUE: tile.gelu tanh
 // CATALOGUE: plan.catalogue "h" (b 1, m 8, n 32, k 16) considered {{[0-9]+}} dropped
 // CATALOGUE: table dense<
-// CATALOGUE-SAME: from "{{.*}}rungs.mlir":20:10
+// CATALOGUE-SAME: from "{{.*}}rungs.mlir":25:10
 
 // Rung 3: the best plans in order, each value with a layout; the program's text stays.
 // PLANS: tile.source = "{{.*}}tile.gelu
