@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,14 @@ from small_sweep import make_small_sweep
 
 from tiledialect import pipeline
 from tiledialect.text.parser import RECURSION_LIMIT
+
+# Nothing that collecting makes is garbage: looking for some took 2 s of 7.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -44,5 +55,14 @@ def deep_recursion() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def small_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small sweep, made once for all tests, which only read it."""
-    return make_small_sweep(tmp_path_factory.mktemp("sweeps") / "small")
+    """The folder of a small sweep, made once for all tests, which only read it; also
+    for those of the other process where two share the work."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    folder = root / "small"
+    with (root / "small.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            make_small_sweep(root / "unfinished").rename(folder)
+    return folder
