@@ -154,7 +154,7 @@ def test_every_placement_gives_the_same_bytes(
     wanted = outputs(least)
     places: set[tuple[int | None, ...]] = set()
     for seed in range(4 if name in RANDOM else 6):
-        monkeypatch.setattr(place_memory, "place", shuffled(seed))
+        monkeypatch.setattr(place_memory, "placed", shuffled(seed))
         module = run_passes(lowered(name), first=LOWERED)
         buffers = the_program(module, ProgramOp).buffers
         places.add(tuple(buffer.place for buffer in buffers))

@@ -34,12 +34,12 @@ from tiledialect.lowering.phase_messages import (
     parts_table,
     transfer_table,
 )
+from tiledialect.lowering.placed import placed
 from tiledialect.lowering.serial_pairs import phase_of, phases_of
 from tiledialect.machine import Machine
 from tiledialect.placement.boxes import make_boxes
 from tiledialect.placement.live import live_peak
 from tiledialect.placement.problem import Placement, PlacementError, Problem
-from tiledialect.placement.solve import place
 from tiledialect.rows import RECEIVE_WORDS
 from tiledialect.schedule.bounds import weighted_count
 from tiledialect.schedule.pairs import cut_by_receivers
@@ -105,7 +105,7 @@ def foretold(module: ModuleOp, searched: int) -> Foretold | None:
         support = with_rows(machine, program, support, searched - live - live // GAPS)
         near = support.bytes + live
         asked = problem(support, near + near // NEAR)
-        found = place(asked, minimise=False)
+        found = placed(asked, minimise=False)
     except (PlacementError, NoStaging, ValueError):
         return None
     return Foretold(support, asked, found) if found.status in PLACED else None

@@ -54,6 +54,7 @@ from tiledialect.lowering.memory_problem import (
     limit_of,
     searched_of,
 )
+from tiledialect.lowering.placed import placed
 from tiledialect.lowering.serial_pairs import cycles_lost, exchange_pairs, give_up
 from tiledialect.machine import Machine
 from tiledialect.placement.drop_pairs import is_placed_without, pairs_to_drop
@@ -62,7 +63,6 @@ from tiledialect.placement.problem import (
     PlacementError,
     Problem,
 )
-from tiledialect.placement.solve import place
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -187,7 +187,7 @@ def attempt(module: ModuleOp, program: ProgramOp, minimise: bool) -> Attempt:
     asked = asked_of(module, program)
     support, demands, problem = asked.support, asked.demands, asked.problem
     try:
-        found = place(problem, minimise=minimise)
+        found = placed(problem, minimise=minimise)
     except PlacementError as error:
         fail(_first(program, demands, error.buffers), str(error))
     found = kept_promise(module, support, problem, found)
