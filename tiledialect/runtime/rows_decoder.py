@@ -97,8 +97,7 @@ class _Programs:
 def decode(rows: Rows, exchange: Exchange, tiles: int) -> Phase:
     """The sends and receives of a phase on a machine of `tiles` tiles."""
     _check_tables(rows, tiles)
-    last = RECEIVE_PAIR if exchange.pair_tiles == 2 else PAUSE
-    programs = _programs(rows.start, rows.words, last)
+    programs = _programs(rows.start, rows.words, exchange)
     _check_use(rows, programs)
     return Phase(
         rows.tiles,
@@ -106,6 +105,25 @@ def decode(rows: Rows, exchange: Exchange, tiles: int) -> Phase:
         _receives(rows, programs),
         _controls(rows, programs, exchange),
     )
+
+
+def length(rows: Rows, exchange: Exchange, tiles: int) -> int:
+    """Cycles until the last word of a phase has arrived and every control word was
+    issued, which its programs alone say: they are not repeated for their tiles."""
+    _check_tables(rows, tiles)
+    programs = _programs(rows.start, rows.words, exchange)
+    _check_use(rows, programs)
+    receives = np.flatnonzero(programs.opcode == RECEIVE)
+    program = programs.program[receives]
+    last = receives[np.append(program[1:] != program[:-1], True)[: len(program)]]
+    passed = np.append(0, np.cumsum(programs.cycles))
+    ends = np.full(len(rows.start), -1, dtype=np.int64)  # -1: nothing arrives
+    which = programs.program[last]
+    ends[which] = passed[last + 1] - passed[programs.start[which]]
+    arrived = ends[rows.receive]
+    arrived = np.where(arrived < 0, 0, arrived + rows.receive_start)
+    controls = _controls(rows, programs, exchange)
+    return max(int(arrived.max(initial=0)), int(controls.max(initial=0)))
 
 
 def _check_tables(rows: Rows, tiles: int) -> None:
@@ -127,8 +145,9 @@ def _check_tables(rows: Rows, tiles: int) -> None:
         raise RowsError("a receive program starts before cycle 0")
 
 
-def _programs(start: Ints, words: Words, last: int) -> _Programs:
-    """The words apart; `last` is the greatest operation that the machine knows."""
+def _programs(start: Ints, words: Words, exchange: Exchange) -> _Programs:
+    """The words apart."""
+    last = RECEIVE_PAIR if exchange.pair_tiles == 2 else PAUSE
     word = words.astype(np.int64)
     opcode = word >> 29
     if len(word) and not (opcode.min() >= SEND and opcode.max() <= last):

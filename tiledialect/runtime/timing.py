@@ -31,7 +31,7 @@ from tiledialect.runtime.parameters import (
     reduced_dims,
     sum_own,
 )
-from tiledialect.runtime.rows_decoder import Phase, decode
+from tiledialect.runtime.rows_decoder import Phase, length
 
 if TYPE_CHECKING:
     from tiledialect.runtime.package import Ints
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 def step_cycles(machine: Machine, step: Step) -> int:
     """Cycles of a step: the slowest tile of a compute set, or a whole phase."""
     if isinstance(step, ExchangeStep):
-        phase = decode(step.rows, machine.exchange, machine.tiles)
-        return phase_length(phase) + machine.exchange.phase_cycles
+        cycles = length(step.rows, machine.exchange, machine.tiles)
+        return cycles + machine.exchange.phase_cycles
     return int(compute_cycles(machine, step).max(initial=0))
 
 
