@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HERE = re.compile(r"<<'?(\w+)'?")
 SHELL = re.compile(r"[|&;<>$]")
 CUT = "…"
 
@@ -97,15 +98,39 @@ def missing_line(shown: str, printed: str) -> str | None:
 
 def run_block(block: Block, folder: Path) -> str:
     """All that a block of commands prints; each must end with 0."""
-    lines = [block.text] if "<<" in block.text else block.text.splitlines()
     printed = ""
-    for line in lines:
-        words = shlex.split(line, comments=True)
-        alone = SHELL.search(line) is None and words[:1] != [] and words[0] in TOOLS
-        code, out = run_here(words) if alone else run_in_shell(line, folder)
-        assert code == 0, f"line {block.line}: {line}: {out}"
+    for command in commands_of(block.text):
+        code, out = run_command(command, folder)
+        assert code == 0, f"line {block.line}: {command}: {out}"
         printed += out
     return printed
+
+
+def commands_of(text: str) -> list[str]:
+    """The lines of a block, each with the text that is written behind it."""
+    found: list[str] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        behind = HERE.search(line)
+        command = [line]
+        while behind is not None and command[-1] != behind[1]:
+            command.append(next(lines))
+        found.append("\n".join(command))
+    return found
+
+
+def run_command(command: str, folder: Path) -> tuple[int, str]:
+    """A command by a shell, but one of ours without; what is to be done where that
+    fails, behind ||, by a shell again."""
+    first, fails, otherwise = command.partition(" || ")
+    words = [] if SHELL.search(first) else shlex.split(first, comments=True)
+    if not words or words[0] not in TOOLS:
+        return run_in_shell(command, folder)
+    code, out = run_here(words)
+    if code and fails:
+        code, more = run_in_shell(f"(exit {code}) || {otherwise}", folder)
+        out += more
+    return code, out
 
 
 def run_here(words: list[str]) -> tuple[int, str]:
@@ -208,6 +233,21 @@ def test_blocks_are_read() -> None:
     assert [block.runs for block in blocks] == [False, True, False]
     assert [block.shows_output for block in blocks] == [False, False, True]
     assert [block.line for block in blocks] == [2, 5, 8]
+
+
+def test_commands_of_a_block_keep_their_text() -> None:
+    text = "a b\ncat > c <<'END'\nx y\nEND\nd || e\n"
+    assert commands_of(text) == ["a b", "cat > c <<'END'\nx y\nEND", "d || e"]
+
+
+def test_what_fails_goes_on_behind_its_bars(tmp_path: Path) -> None:
+    words = f"tile-run {tmp_path}/none.tilepkg"
+    code, out = run_command(f'{words} || echo "code $?"', tmp_path)
+    assert code == 0
+    assert out.splitlines()[-1] == "code 1"
+    assert "error" in out.splitlines()[0]
+    assert run_command(words, tmp_path)[0] == 1
+    assert run_command("false || exit 3", tmp_path)[0] == 3
 
 
 @pytest.mark.parametrize(
