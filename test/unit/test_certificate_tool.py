@@ -20,14 +20,16 @@ def run(*words: str) -> int:
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The text of one program after each of these passes."""
+    """The text of one program after each of these passes, made from the one before."""
     folder = tmp_path_factory.mktemp("planned")
     found: dict[str, str] = {}
+    before = TINY
     for name in PASSES:
         path = folder / f"{name}.mlir"
         words = ["--plan-budget=8KiB", f"--stop-after={name}", "-o", str(path)]
-        assert run(*words, str(TINY)) == 0
+        assert run(*words, str(before)) == 0
         found[name] = path.read_text()
+        before = path
     return found
 
 

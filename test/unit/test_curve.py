@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from plan_oracle import Costed, every_plan
 from planning_programs import random_machine, random_program, sampled, tables
 
+from tiledialect.candidates import Candidates
+from tiledialect.machine import Machine
+from tiledialect.program import Program
 from tiledialect.search import stairs, walks
 from tiledialect.search.curve import breakpoints, curve, knee
 from tiledialect.search.pools import Pool, make_pools
@@ -22,7 +26,8 @@ ROOMY = 1 << 20
 Case = tuple[Problem, tuple[Pool, ...], list[Costed]]
 
 
-def case(seed: int) -> Case:
+@cache
+def drawn(seed: int) -> tuple[Program, Machine, list[list[Candidates]], list[Costed]]:
     """A random program of 1 to 4 groups, some of its candidates, and every plan."""
     rng = random.Random(seed)
     base = random_machine(rng)
@@ -34,6 +39,13 @@ def case(seed: int) -> Case:
     plans = every_plan(
         program, some, chosen, problem.code_bytes, problem.interface_bytes
     )
+    return program, some, chosen, plans
+
+
+def case(seed: int) -> Case:
+    """What the search knows of a program, anew, and every plan of it."""
+    program, some, chosen, plans = drawn(seed)
+    problem = make_problem(program, some, chosen)
     return problem, make_pools(problem), plans
 
 
