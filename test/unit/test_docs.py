@@ -174,21 +174,36 @@ def test_commands_run_and_print_what_is_shown(
             assert missing is None, f"line {block.line}: not printed: {missing}"
 
 
+def links_of(text: str) -> list[str]:
+    """Where the links of a document lead, but for those to other hosts."""
+    return [link for link in LINK.findall(FENCE.sub("", text)) if "://" not in link]
+
+
+def files_in(text: str) -> list[str]:
+    """Names in backticks that begin with a folder of this repository."""
+    names = re.findall(r"`([\w./-]+/[\w.*/-]*)`", FENCE.sub("", text))
+    tops = {"tiledialect", "test", "examples", "bench", "docs"}
+    return [name for name in names if name.split("/")[0] in tops]
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in LINK.findall(FENCE.sub("", path.read_text())):
-        if "://" not in target:
-            assert (path.parent / target.split("#")[0]).exists(), target
+    for target in links_of(path.read_text()):
+        assert (path.parent / target.split("#")[0]).exists(), target
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_files_that_a_document_names_are_there(path: Path) -> None:
-    """Names in backticks that begin with a folder of this repository."""
-    names = re.findall(r"`([\w./-]+/[\w.*/-]*)`", FENCE.sub("", path.read_text()))
-    tops = {"tiledialect", "test", "examples", "bench", "docs"}
-    for name in names:
-        if name.split("/")[0] in tops:
-            assert list(ROOT.glob(name.rstrip("/"))), f"{name} is not there"
+    for name in files_in(path.read_text()):
+        assert list(ROOT.glob(name.rstrip("/"))), f"{name} is not there"
+
+
+def test_links_and_names_of_files_are_found() -> None:
+    text = "a [b](c.md#d) `test/unit/` [e](http://f) `g/h`\n```sh\n[i](j)\n```\n"
+    assert (links_of(text), files_in(text)) == (["c.md#d"], ["test/unit/"])
+    readme = (ROOT / "README.md").read_text()
+    assert "docs/budget.md" in links_of(readme)
+    assert "tiledialect/pipeline.py" in files_in(readme)
 
 
 def table_commands() -> list[str]:
@@ -214,16 +229,19 @@ def test_every_command_is_in_the_table() -> None:
 
 def test_options_of_the_table_are_options(tmp_path: Path) -> None:
     rows = (ROOT / "README.md").read_text().split("## Commands")[1].splitlines()
+    seen: set[str] = set()
     for row in rows:
         match = re.match(r"\| `(tile-\w+)", row)
         if match is None:
             continue
+        seen.add(match[1])
         module, _, name = TOOLS[match[1]].partition(":")
         code = f"import {module} as tool; tool.{name}(['--help'])"
         _, text = run_in_shell(f'python -c "{code}"', tmp_path)
         known = set(re.findall(r"(?<!\S)--?[\w-]+", text.replace(",", " ")))
         options = set(re.findall(r"`(--?[a-z][\w-]*)", row))
         assert options <= known, f"{match[1]}: {options - known}"
+    assert seen == set(TOOLS)
 
 
 def test_blocks_are_read() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tile_programs import parse, unary
+from xdsl.irdl import IRDLOperation
 
 from tiledialect import scalar_functions
 from tiledialect.dialects.interfaces import Structured
@@ -104,12 +105,19 @@ def test_every_operation_names_a_known_function() -> None:
         "tile.gelu": "gelu_tanh",
         "tile.reduce": "sum",
     }
+    maps = 0
     for operation in Tile.operations:
         if not issubclass(operation, Structured):
             continue
+        assert issubclass(operation, IRDLOperation)
         function = SCALAR_FUNCTIONS[named.get(operation.name, operation.name[5:])]
         family = {"tile.matmul": "matmul", "tile.reduce": "reduce"}
         assert family.get(operation.name, "map") in function.families
+        if operation.name not in family:
+            operands = operation.get_irdl_definition().operands
+            assert function.arity == len(operands), operation.name
+            maps += 1
+    assert maps > 15
 
 
 @pytest.mark.parametrize("name", SCALAR_FUNCTIONS)
