@@ -137,10 +137,11 @@ def least_of_plans(
 
 def assert_below(
     program: Program, some: Machine, chosen: Tables, chunking: Chunking
-) -> None:
+) -> bool:
+    """Outlines are below all plans, where there are some, and not far below."""
     table = chunk_tables(program, some, chosen, chunking)
     if not all(table):
-        return
+        return False
     made = outlines(frame(program, some, table, chunking), table)
     problem = make_problem(program, some, table, chunking)
     pools = tuple(whole_pool(problem, at) for at in range(problem.count))
@@ -148,8 +149,12 @@ def assert_below(
     plans = layers[-1]
     assert len(plans) == prod(len(outline) for outline in made)
     costs = (plans.cycles, plans.resident, plans.transient, plans.rows)
-    for least, cost in zip(least_of_plans(made, pools, layers), costs, strict=True):
+    below = least_of_plans(made, pools, layers)
+    for least, cost in zip(below, costs, strict=True):
         assert (least <= cost).all()
+    for number in (0, 2):
+        assert 4 * below[number].sum() >= costs[number].sum()
+    return True
 
 
 @pytest.fixture
@@ -165,8 +170,8 @@ def undominated_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(16))
 def test_outlines_are_below_all_plans(seed: int) -> None:
     program, some, chosen = case(1000 + seed, 10 if seed % 3 else 3)
-    for chunking in chunkings(program)[:: 1 + seed % 4]:
-        assert_below(program, some, chosen, chunking)
+    ways = chunkings(program)[:: 1 + seed % 4]
+    assert any([assert_below(program, some, chosen, chunking) for chunking in ways])
 
 
 @pytest.mark.usefixtures("undominated_stay")
@@ -176,8 +181,8 @@ def test_outlines_of_the_workload_are_below_all_plans() -> None:
     program = read_program(parse(text), some)
     rng = random.Random(5)
     chosen = [sampled(t, rng, 60, 3) for t in tables(program, some)]
-    for chunking in chunkings(program)[::5]:
-        assert_below(program, some, chosen, chunking)
+    ways = chunkings(program)[::5]
+    assert any([assert_below(program, some, chosen, chunking) for chunking in ways])
 
 
 def test_rows_are_taken_from_every_variant() -> None:

@@ -201,8 +201,16 @@ def test_copies_of_a_stack(seed: int) -> None:
     source, destination = random_reduce_scatter(Random(seed))
     runs = copy_runs(source, destination, stack=True)
     assert source.partial is not None
-    end = (runs.destination + runs.bytes).max(initial=0)
-    assert end <= source.partial.count * destination.tile_bytes
+    columns = (runs.tile, runs.destination, runs.bytes)
+    written = [
+        (tile, to + i)
+        for tile, to, size in zip(*(c.tolist() for c in columns), strict=True)
+        for i in range(size)
+    ]
+    assert len(set(written)) == len(written)
+    ends = [at for _, at in written]
+    assert max(ends, default=0) < source.partial.count * destination.tile_bytes
+    assert bool(written) == (seed not in (5, 6, 7)), "some lie where they belong"
 
 
 RAGGED = Layout(
