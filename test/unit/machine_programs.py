@@ -1,4 +1,8 @@
-"""Programs that between them use every fact of a machine."""
+"""Programs that between them use every fact of a machine.
+
+Two products are asked to cut their depth, so that tiles add partial sums whatever the
+cost model prefers, more than one group of them.
+"""
 
 MLP = """
 !x = tensor<9x40xf8E4M3FNUZ, #tile.scale<-2>>
@@ -22,14 +26,16 @@ func.func @main(%x: !x, %w: !w {tile.parameter}, %v: !v {tile.parameter})
 PRODUCTS = """
 !x = tensor<10x203xf16>
 !w = tensor<203x6xf16>
+!u = tensor<203x32xf16>
 !a = tensor<10x203xf32>
 !b = tensor<203x5xf32>
-!p = tensor<10x6xf16>
+!p = tensor<10x32xf16>
 !q = tensor<10x6xf32>
 !r = tensor<10x5xf32>
-func.func @main(%x: !x, %w: !w, %a: !a, %b: !b) -> (!p, !q, !r) {
-  %p = tile.matmul %x, %w : (!x, !w) -> !p
-  %q = tile.matmul %x, %w accumulate f32 : (!x, !w) -> !q
+func.func @main(%x: !x, %u: !u, %w: !w, %a: !a, %b: !b) -> (!p, !q, !r) {
+  %p = tile.matmul %x, %u {tile.plan = {grid = {k = 2}}} : (!x, !u) -> !p
+  %q = tile.matmul %x, %w accumulate f32 {tile.plan = {grid = {k = 2}}}
+    : (!x, !w) -> !q
   %r = tile.matmul %a, %b : (!a, !b) -> !r
   return %p, %q, %r : !p, !q, !r
 }
