@@ -1,5 +1,5 @@
-"""The bytes that select-plan foretells: never below what is placed, and seldom more
-than 3 % above it."""
+"""The bytes that select-plan foretells: never below what is placed, and no more than
+3 % above it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from tiledialect.lowering import foretold as foretold_module
 from tiledialect.lowering.foretold import (
     Foretold,
     controls_at_most,
+    counted_controls,
     foretold,
     foretold_bytes,
 )
 from tiledialect.lowering.memory_problem import asked_of
+from tiledialect.lowering.phase_messages import transfer_table
 from tiledialect.lowering.placed import placed
 from tiledialect.lowering.serial_pairs import phase_of, phases_of
 from tiledialect.passes import place_memory
@@ -44,10 +46,10 @@ MACHINES = (
     '{base = "mini16", tiles = 1 : i64}',
     '{base = "mini16", tiles = 7 : i64}',
 )
-PROGRAMS = 40
-MOST_OVER = 2
-"""So many of them may be foretold more than 3 % too high: their rows are a large part
-of what they take, and are scheduled in fewer control words than one a message."""
+PROGRAMS = 32
+MOST_OVER = 3
+"""So many of them may be foretold more than 3 % too high where rows are counted: they
+are a large part of what such programs take, and need fewer control words than that."""
 
 PAIRED = '{base = "mini16", exchange = {pair_tiles = 2 : i64}}'
 
@@ -85,15 +87,31 @@ def bytes_of(seed: int, budget: str = "default", machine: str | None = None) -> 
     return Bytes(searched, said, map.number("footprint"), limit)
 
 
-def test_no_program_takes_more_than_foretold_and_few_take_3_percent_less() -> None:
+def over(foretold: int, placed: int) -> bool:
+    return foretold * 100 > placed * 103
+
+
+def test_no_program_takes_more_than_foretold_and_none_3_percent_less() -> None:
     found = [bytes_of(seed) for seed in range(PROGRAMS)]
     for seed, one in enumerate(found):
         assert one.placed <= one.foretold <= one.budget, seed
-    over = [one for one in found if one.foretold * 100 > one.placed * 103]
-    assert len(over) <= MOST_OVER
+        assert not over(one.foretold, one.placed), seed
     # the search, whose rules hold for whole tables, is as near for fewer of them
-    searched = [one for one in found if one.searched * 100 > one.placed * 103]
-    assert len(searched) > 4 * len(over)
+    assert sum(over(one.searched, one.placed) for one in found) > PROGRAMS // 10
+
+
+def test_rows_of_schedules_that_are_not_made_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As they are for phases of many messages."""
+    monkeypatch.setattr(foretold_module, "FEW_MESSAGES", -1)
+    high = 0
+    for seed in range(0, PROGRAMS, 4):
+        module, searched = lowered(seed)
+        size, found = foretold_bytes(module, searched), bytes_of(seed)
+        assert found.foretold <= size <= found.budget, seed
+        high += over(size, found.placed)
+    assert high <= MOST_OVER
 
 
 @pytest.mark.parametrize("seed", range(0, 20, 2))
@@ -143,8 +161,10 @@ def test_no_tile_has_more_control_words_than_counted(seed: int) -> None:
     for op in phases_of(the_program(module, ProgramOp)):
         assert op.rows is not None
         rows = op.rows.data
-        counted = controls_at_most(machine, phase_of(op)[0])
-        assert np.all(control_words(rows, machine.exchange) <= counted[rows.tiles])
+        phase, issued = phase_of(op)[0], control_words(rows, machine.exchange)
+        counted = counted_controls(machine, phase, transfer_table(machine, phase))
+        assert np.all(issued <= counted[rows.tiles])
+        assert np.array_equal(controls_at_most(machine, phase)[rows.tiles], issued)
 
 
 def lowered(seed: int, last: int = LOWERED) -> tuple[ModuleOp, int]:

@@ -3,8 +3,8 @@
 The search compares plans by closed forms that hold for whole tables of candidates. Of
 one plan that is lowered more is known: which buffers there are, on which tiles and in
 which steps, what codelets are used, and the transfers of every phase. What is not known
-yet, the schedules, is taken at its worst: each message costs all control words that it
-may, and whatever a phase reads and writes on one tile lies in different elements. So
+is taken at its worst: where a schedule is long to make, each message costs all control
+words that it may; and whatever a phase reads and writes lies in different elements. So
 the buffers' addresses are those of a problem that is no easier than the real one.
 """
 
@@ -27,6 +27,7 @@ from tiledialect.lowering.memory_problem import (
     tile_classes,
 )
 from tiledialect.lowering.phase_messages import (
+    MessageTable,
     NoStaging,
     Phase,
     may_double,
@@ -34,13 +35,14 @@ from tiledialect.lowering.phase_messages import (
     parts_table,
     transfer_table,
 )
+from tiledialect.lowering.phase_schedule import schedule_phase
 from tiledialect.lowering.placed import placed
 from tiledialect.lowering.serial_pairs import phase_of, phases_of
 from tiledialect.machine import Machine
 from tiledialect.placement.boxes import make_boxes
 from tiledialect.placement.live import live_peak
 from tiledialect.placement.problem import Placement, PlacementError, Problem
-from tiledialect.rows import RECEIVE_WORDS
+from tiledialect.rows import RECEIVE_WORDS, control_words
 from tiledialect.schedule.bounds import weighted_count
 from tiledialect.schedule.pairs import cut_by_receivers
 
@@ -56,6 +58,9 @@ GAPS = 64
 
 NEAR = 128
 """Addresses are good enough that take 1 part in so many more than is live at once."""
+
+FEW_MESSAGES = 1 << 14
+"""The rows of a phase of so many messages are those of its schedule."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +148,21 @@ def most_row_bytes(machine: Machine, program: ProgramOp) -> int:
 
 
 def controls_at_most(machine: Machine, phase: Phase) -> Ints:
-    """(tiles,) control words that a phase may take, by the rules of the planner: a
-    pause before each message; in a stack one for each set of tiles that it goes to, as
-    all that goes to one leaves in one go."""
+    """(tiles,) control words that a phase may take: those of its schedule, where that
+    is made in no time, and all that its messages may take elsewhere."""
     table = transfer_table(machine, phase)
+    if table.messages.count > FEW_MESSAGES:
+        return counted_controls(machine, phase, table)
+    rows = schedule_phase(machine, phase).rows  # kept for the pass that needs it
+    total = np.zeros(machine.tiles, np.int64)
+    total[rows.tiles] = control_words(rows, machine.exchange)
+    return total
+
+
+def counted_controls(machine: Machine, phase: Phase, table: MessageTable) -> Ints:
+    """(tiles,) control words of a phase at most, by the rules of the planner: a pause
+    before each message; in a stack one for each set of tiles that it goes to, as all
+    that goes to one leaves in one go."""
     parts = cut_by_receivers(table.messages, may_double(machine, phase, table))
     if parts is not None:  # the scheduler's own limit, on whichever tile
         doubled = most_controls(machine, parts_table(table, parts))
