@@ -35,7 +35,7 @@ from tiledialect.lowering.phase_messages import (
     parts_table,
     transfer_table,
 )
-from tiledialect.lowering.phase_schedule import schedule_phase
+from tiledialect.lowering.phase_schedule import KEPT_SCHEDULES, schedule_phase
 from tiledialect.lowering.placed import placed
 from tiledialect.lowering.serial_pairs import phase_of, phases_of
 from tiledialect.machine import Machine
@@ -139,19 +139,21 @@ def with_rows(
 
 
 def most_row_bytes(machine: Machine, program: ProgramOp) -> int:
-    """Bytes of control words of the fullest tile, over all phases, if each message
-    comes on its own."""
+    """Bytes of control words of the fullest tile, over all phases."""
+    phases = phases_of(program)
+    # schedules of more phases than are kept would be made twice
+    few = FEW_MESSAGES if len(phases) <= KEPT_SCHEDULES else -1
     total = np.zeros(machine.tiles, np.int64)
-    for op in phases_of(program):
-        total += controls_at_most(machine, phase_of(op)[0])
+    for op in phases:
+        total += controls_at_most(machine, phase_of(op)[0], few)
     return int(total.max(initial=0)) * machine.exchange.control_word_bytes
 
 
-def controls_at_most(machine: Machine, phase: Phase) -> Ints:
-    """(tiles,) control words that a phase may take: those of its schedule, where that
-    is made in no time, and all that its messages may take elsewhere."""
+def controls_at_most(machine: Machine, phase: Phase, few: int) -> Ints:
+    """(tiles,) control words that a phase may take: those of its schedule, where it has
+    up to `few` messages, and all that its messages may take elsewhere."""
     table = transfer_table(machine, phase)
-    if table.messages.count > FEW_MESSAGES:
+    if table.messages.count > few:
         return counted_controls(machine, phase, table)
     rows = schedule_phase(machine, phase).rows  # kept for the pass that needs it
     total = np.zeros(machine.tiles, np.int64)
