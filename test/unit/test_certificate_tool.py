@@ -59,7 +59,7 @@ def test_every_rung_carries_its_proof(
 
 
 LIES = (
-    ("tile.budget = 8192", "tile.budget = 6000", "plan 0 takes {bytes} bytes"),
+    ("tile.budget = 8192", "tile.budget = 5500", "plan 0 takes {bytes} bytes"),
     ("cycles = {cycles}", "cycles = 2000", "takes {cycles} cycles"),
     ("bytes = {bytes}", "bytes = 6000", "takes {cycles} cycles and {bytes} bytes, not"),
     ('status = "optimal"', 'status = "within 1%"', "status 'within 1%', the gap is"),

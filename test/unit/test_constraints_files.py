@@ -86,7 +86,7 @@ def test_a_certificate_of_something_else_is_not_taken(driver: Driver) -> None:
     options = (BUDGET, "--constraints=plan.json", "--stop-after=search-plan")
     assert "constraints = {" not in driver.run_text(TINY, *options).out
     for old, new in (
-        ('"m": 2, "n": 8', '"m": 1, "n": 8'),
+        ('"n": 4, "k": 4', '"n": 4, "k": 2'),
         ("cycles = ", "cycles = 1"),
         ("bytes = ", "bytes = 1"),
         ("{status", "{{status"),

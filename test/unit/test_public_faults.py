@@ -66,7 +66,7 @@ def test_a_plan_that_cannot_be_placed_leaves_no_error_behind(
         )
 
     monkeypatch.setattr(select_plan, "tried", first_fails)
-    text = (EXAMPLES / "tiny_mlp.mlir").read_text()
+    text = (EXAMPLES / "elementwise_chain.mlir").read_text()
     out = driver.folder / "out.tilepkg"
     options = ("--plan-budget=8KiB", "-t", "package", "-o", str(out))
     run = driver.run_text(text, *options)

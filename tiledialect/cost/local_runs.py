@@ -1,4 +1,4 @@
-"""Runs of a block's piece that its tile has itself, and copies instead of sending."""
+"""Runs of a block that a tile has itself, and copies instead of sending."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiledialect.cost.spec import Spec, product, segments
+from tiledialect.cost.spec import Spec, ceil_div, product, segments
 from tiledialect.layout import Factor
 
 if TYPE_CHECKING:
@@ -16,9 +16,31 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-def most_local(source: Spec, destination: Spec) -> tuple[Ints, int] | None:
-    """Of rows that come into panels that are spread, the most runs that source and
-    piece of one tile may have in common, and bytes of one; None for other layouts.
+def most_local(source: Spec, destination: Spec) -> tuple[Ints, Ints] | None:
+    """The most runs that the source and the destination of one tile may have in common,
+    and their bytes; None for layouts of which no more is known than what moves."""
+    if source.linear and not destination.linear and destination.spread is None:
+        return _with_piece(destination, source)
+    if destination.linear and not source.linear and source.spread is None:
+        return _with_piece(source, destination)
+    return _rows_in_panels(source, destination)
+
+
+def _with_piece(blocked: Spec, linear: Spec) -> tuple[Ints, Ints]:
+    """Of a block and a piece of linear ownership: some rows of the block, of which each
+    is one run, or one in every panel."""
+    inner = len(blocked.shape) - 1
+    rows = np.minimum(_rows_met(linear), product(blocked.extents[:-1]))
+    breadth = blocked.extents[inner] if blocked.shape else np.ones(1, dtype=np.int64)
+    run = np.ones(1, dtype=np.int64)
+    if blocked.order and blocked.order[-1].axis == inner:
+        run = np.maximum(blocked.order[-1].count or breadth, 1)
+    common = np.minimum(linear.tile_elements, rows * breadth)
+    return rows * ceil_div(breadth, run), common * blocked.element_bytes
+
+
+def _rows_in_panels(source: Spec, destination: Spec) -> tuple[Ints, Ints] | None:
+    """Of rows that come into panels that are spread.
 
     A tile has some rows and some panels: each row meets each panel in one run.
     """
@@ -33,14 +55,16 @@ def most_local(source: Spec, destination: Spec) -> tuple[Ints, int] | None:
     stretch = np.maximum(destination.extents[order[-2].axis] * run, 1)
     piece = np.maximum(destination.tile_bytes, 1)
     panels_met = segments(piece, stretch, prod(destination.shape) * run)
-    return _rows_met(source) * panels_met, run
+    runs = _rows_met(source) * panels_met
+    return runs, runs * run
 
 
 def _rows_met(source: Spec) -> Ints:
     """The most rows of which a tile holds some."""
     if not source.linear:
         return product(source.extents[:-1])
-    row = np.full_like(source.tile_elements, max(source.shape[-1], 1))
+    last = source.shape[-1] if source.shape else 1
+    row = np.full_like(source.tile_elements, max(last, 1))
     if source.part:  # it begins anywhere
         return source.tile_elements // row + 2
     return segments(np.maximum(source.tile_elements, 1), row, prod(source.shape))

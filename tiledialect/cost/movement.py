@@ -286,7 +286,7 @@ def _copies(
     common = most_local(source, destination)
     if common is not None:
         runs = np.minimum(runs, common[0])
-        both = np.minimum(both, runs * common[1])
+        both = np.minimum(both, common[1])
     row = source.shape[-1] * width if source.shape else width
     own = copy_cycles(machine, both, runs, 2 * WORD if row % 8 == 0 else WORD)
     return np.where(at_bytes, small, own)
