@@ -210,12 +210,13 @@ def programs(_: Path, cells: Sequence[Cell] = CELLS) -> Iterator[Row]:
 
 
 def foretold_bytes(module: str) -> int:
-    """What the search said of the plan, before placement raised it; 0: nothing."""
-    certificate = re.search(r"tile\.certificate = .*", module)
-    line = "" if certificate is None else certificate[0]
-    found = re.search(r"\bforetold = (\d+)", line) or re.search(
-        r"\bbytes = (\d+)", line
-    )
+    """What select-plan foretold, before placement raised it; 0: nothing."""
+    return _certified(module, "foretold") or _certified(module, "bytes")
+
+
+def _certified(module: str, name: str) -> int:
+    """A number of the certificate, or 0."""
+    found = re.search(rf"tile\.certificate = .*?\b{name} = (\d+)", module)
     return 0 if found is None else int(found[1])
 
 
@@ -236,7 +237,9 @@ def _program(cell: Cell, path: Path) -> Row:
     ratio, least = footprint / live, found[1] == "minimal"
     buffers = len(re.findall(r"= memory\.buffer", ended.output))
     over = foretold_bytes(ended.output) / footprint
+    searched = _certified(ended.output, "searched") / footprint
     remark = f"footprint {footprint}, estimate {over:.4f} of it"
+    remark += f", by the search alone {searched:.4f}"
     if least and footprint > live:
         remark += "; proven: rules leave no smaller one"
     low = round(ratio, 4) <= PROGRAM_RATIO or least
