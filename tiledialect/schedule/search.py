@@ -56,6 +56,9 @@ PIECES = 32
 BUNDLE_SHARE = 4
 """One in so many moves is for bundles of unicasts: messages gain more by them."""
 
+MOST_REFINED = 400_000
+"""Messages above which bundles are not taken apart: repair could move few of them."""
+
 SHORTEST_PIECE = 16
 """But pieces may always have this many words."""
 
@@ -117,20 +120,21 @@ class Search:
         self.closed_forms()
         if self.within(GOOD):
             return
-        self.closed = False
+        self.closed, messages = False, self.messages
         self.closed_form_passes = self.within(PASSABLE)
-        level = bundled(self.messages)
+        level = bundled(messages)
         start = self.improve(level, self.fit(level, GOOD))
-        enough = GOOD if even(self.messages) else FAIR
-        if not level.whole and not self.within(enough):
-            start = self.refine(level, start, single(self.messages))
-        if self.split and not self.messages.unicast:
+        enough = GOOD if even(messages) else FAIR
+        many = messages.count > MOST_REFINED and not even(messages)
+        if not (level.whole or self.within(enough) or many):
+            start = self.refine(level, start, single(messages))
+        if self.split and not messages.unicast:
             self.on_air(level)
             self.in_turns(level)
         longest = max(self.bound.cycles // PIECES, SHORTEST_PIECE)
-        fits = self.messages.words.max() <= longest
+        fits = messages.words.max() <= longest
         if self.split and not fits and not self.within(PASSABLE):
-            self.refine(single(self.messages), start, cut(self.messages, longest))
+            self.refine(single(messages), start, cut(messages, longest))
 
     def closed_forms(self) -> None:
         """Offer what holds for a phase of a known family."""

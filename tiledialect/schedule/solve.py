@@ -11,6 +11,9 @@ from tiledialect.schedule.table import Index, Messages
 FEWEST_MOVES = 2_000
 """Phases of fewer messages have the moves of one with so many."""
 
+MOST_MOVES = 100_000
+"""Phases of more messages have the moves of one with so many."""
+
 STEPS_OF_SPLITTING = 1_000_000_000
 """Words of bitmaps that splitting multicasts looks at, for each unit of effort."""
 
@@ -62,7 +65,7 @@ def schedule(
         raise ValueError("doubled messages are scheduled by schedule_in_pairs")
     messages, latency = messages.widened(), latency.astype(np.int64, copy=False)
     load = loads(messages, latency)
-    moves = effort * max(messages.count, FEWEST_MOVES)
+    moves = effort * min(max(messages.count, FEWEST_MOVES), MOST_MOVES)
     steps = effort * STEPS_OF_SPLITTING
     search = Search(
         messages, latency, load, bound_of(load, control), moves, steps, split
