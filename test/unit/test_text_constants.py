@@ -169,7 +169,7 @@ def test_decimal_elements_round_as_the_type_does(name: str) -> None:
 
 
 @given(st.lists(st.integers(-128, 127), min_size=1, max_size=240), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
 def test_integers_of_any_shape_round_trip(
     values: list[int], data: st.DataObject
 ) -> None:
