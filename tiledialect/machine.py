@@ -292,7 +292,7 @@ def _build(values: Mapping[str, Any]) -> Machine:
 
 
 def _record(kind: type[T], values: Mapping[str, Any], where: str) -> T:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     names = [f.name for f in fields(cast(Any, kind))]
     for key in values:
         if key not in names:
@@ -306,6 +306,11 @@ def _record(kind: type[T], values: Mapping[str, Any], where: str) -> T:
             raise MachineError(f"{where} lacks the field '{name}'")
         made[name] = _value(hints[name], values.get(name), f"{where}.{name}")
     return kind(**made)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
