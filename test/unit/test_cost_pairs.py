@@ -41,7 +41,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def sent_controls(machine: Machine, table: Transfers) -> Counter[int]:
     """Control words with which each tile sends if all messages go doubled that may: a
-    message that goes both ways is two, and an item counts as two words."""
+    message that goes both ways is two, and one more if a pair gets it apart. An item
+    counts as two words."""
     x = machine.exchange
     found: Counter[int] = Counter()
     for i in range(len(table.source)):
@@ -57,6 +58,7 @@ def sent_controls(machine: Machine, table: Transfers) -> Counter[int]:
         twice = pairs if fits and x.pair_tiles == 2 else set[int]()
         for some, chunk in (
             (twice, 2 * x.send_chunk_words),
+            (len(twice) > 2, 2 * x.send_chunk_words),
             (tiles - twice, x.send_chunk_words),
         ):
             if some:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from random import Random
 
 import numpy as np
@@ -231,23 +232,55 @@ def gathers(random: Random) -> Messages:
     )
 
 
+def helped(parts: Parts, messages: Messages) -> dict[int, int]:
+    """Of doubled parts the pair that each is sent to apart, one by one: in the line of
+    those to a set, by sender, the last pair before it that hears itself, if that is no
+    further behind than its own are long."""
+    found: dict[int, int] = {}
+    lines: dict[int, list[int]] = {}
+    for i, origin in enumerate(parts.origin.tolist()):
+        if is_doubled(parts.messages, i):
+            lines.setdefault(int(messages.destinations[origin]), []).append(i)
+    for group, line in lines.items():
+        line.sort(key=lambda i: (int(parts.messages.source[i]), i))
+        slots = [int(parts.messages.words[i]) // 2 for i in line]
+        pairs = [int(parts.messages.source[i]) // 2 for i in line]
+        ends = list(accumulate(slots))
+        heard = {tile // 2 for tile in members_of(messages, group)} & set(pairs)
+        for i, pair, end, size in zip(line, pairs, ends, slots, strict=True):
+            behind: dict[int, int] = {}
+            for one in heard:
+                last = max(ends[j] for j, of in enumerate(pairs) if of == one)
+                behind[one] = (end - size - last) % ends[-1]
+            if not behind:
+                continue
+            one = min(behind, key=lambda pair: behind[pair])
+            length = sum(s for s, of in zip(slots, pairs, strict=True) if of == one)
+            if behind[one] < length and one != pair:
+                found[i] = one
+    return found
+
+
+def members_of(messages: Messages, group: int) -> list[int]:
+    return messages.set_tiles[
+        messages.set_start[group] : messages.set_start[group + 1]
+    ].tolist()
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_in_a_ring_the_next_pair_is_sent_to_apart(seed: int) -> None:
+def test_in_a_ring_a_pair_gets_apart_what_follows_its_own(seed: int) -> None:
     messages = gathers(Random(seed))
     parts = cut_by_receivers(messages, np.ones(messages.count, np.bool_))
     assert parts is not None
-    ring = parts.in_ring()
+    ring, helps = parts.in_ring(), helped(parts, messages)
     wanted = Counter[tuple[int, bool, tuple[int, ...]]]()
     for i, origin in enumerate(parts.origin.tolist()):
         tiles, double = members(parts.messages, i), is_doubled(parts.messages, i)
-        pair = int(messages.source[origin]) // 2
-        home = {2 * pair, 2 * pair + 1} & set(members(messages, origin))
-        above = [tile for tile in tiles if tile > 2 * pair] or tiles
-        following = tiles
-        if double and home and len(tiles) > 4:
-            following = above[:2]
-            wanted[origin, double, tuple(t for t in tiles if t not in following)] += 1
-        wanted[origin, double, tuple(following)] += 1
+        apart = [t for t in tiles if i in helps and t // 2 == helps[i]]
+        if apart and len(tiles) > 4:
+            wanted[origin, double, tuple(apart)] += 1
+            tiles = [tile for tile in tiles if tile not in apart]
+        wanted[origin, double, tuple(tiles)] += 1
     if ring is None:
         assert sum(wanted.values()) == parts.origin.size
         return

@@ -61,12 +61,13 @@ def doubled_words(
 
 
 def doubled_sends(machine: Machine, counted: Counts, words_out: Ints) -> Ints:
-    """Control words of the fullest sender that doubled runs take more: a run also goes
-    to the sender's own pair, as a message of its own. An item counts as two words."""
+    """Control words of the fullest sender that doubled runs take more: a run may also
+    go to the sender's own pair, and doubled to another pair apart, as messages of their
+    own. An item counts as two words."""
     x = machine.exchange
     runs = np.minimum(counted.messages_out, words_out * WORD // run_bytes(machine))
     chunks = words_out // (2 * x.send_chunk_words)
-    return runs * (x.send_controls + x.gap_controls) + chunks * x.send_controls
+    return 2 * runs * (x.send_controls + x.gap_controls) + 2 * chunks * x.send_controls
 
 
 def _single_words(

@@ -30,9 +30,8 @@ from tiledialect.lowering.phase_messages import (
     MessageTable,
     NoStaging,
     Phase,
+    control_limit,
     may_double,
-    most_controls,
-    parts_table,
     transfer_table,
 )
 from tiledialect.lowering.phase_schedule import KEPT_SCHEDULES, schedule_phase
@@ -167,8 +166,7 @@ def counted_controls(machine: Machine, phase: Phase, table: MessageTable) -> Int
     that goes to one leaves in one go."""
     parts = cut_by_receivers(table.messages, may_double(machine, phase, table))
     if parts is not None:  # the scheduler's own limit, on whichever tile
-        doubled = most_controls(machine, parts_table(table, parts))
-        return np.full(machine.tiles, max(doubled, most_controls(machine, table)))
+        return np.full(machine.tiles, control_limit(machine, table, parts))
     x, tiles, messages = machine.exchange, machine.tiles, table.messages
     chunks = -(-messages.words // x.send_chunk_words)
     pauses = np.ones_like(chunks)

@@ -178,6 +178,14 @@ def most_controls(machine: Machine, table: MessageTable) -> int:
     return int(total.max(initial=0)) + x.phase_controls
 
 
+def control_limit(machine: Machine, asked: MessageTable, parts: Parts | None) -> int:
+    """Control words that a tile may have at most in the schedule of a phase: those of
+    the fullest one in the mode that takes most of them one by one."""
+    ways = (parts, None if parts is None else parts.in_ring())
+    tables = [asked, *(parts_table(asked, way) for way in ways if way is not None)]
+    return max(most_controls(machine, table) for table in tables)
+
+
 def may_double(machine: Machine, phase: Phase, table: MessageTable) -> Flags:
     """(n,) which messages may go in 64-bit items, were all receivers whole pairs."""
     x, words = machine.exchange, table.messages.words

@@ -17,9 +17,9 @@ import numpy as np
 from tiledialect.lowering.phase_messages import (
     MessageTable,
     Phase,
+    control_limit,
     least_controls,
     may_double,
-    most_controls,
     parts_table,
     shortened,
     transfer_table,
@@ -227,11 +227,10 @@ def schedule_phase(machine: Machine, phase: Phase, serial: Pairs = ()) -> Schedu
     control = least_controls(machine, table)
     plain = bound = bound_of(loads(table.messages, latency), control)
     parts = cut_by_receivers(asked.messages, may_double(machine, phase, asked))
-    most = most_controls(machine, asked)
+    most = control_limit(machine, asked, parts)
     best: Timed | None = None
     if parts is not None:
         bound = bound_in_pairs(machine, asked, parts, latency)
-        most = max(most, most_controls(machine, parts_table(asked, parts)))
     if parts is not None and not serial:
         # serial: items of two words would have to keep the rules as well
         good = bound.cycles * GOOD

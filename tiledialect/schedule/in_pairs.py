@@ -75,8 +75,10 @@ def fits(
     double[messages.partners[0]] = True
     slots, fan_out = messages.slots, messages.fan_out
     fitter = FirstFit(messages, longest)
+    pair = messages.source >> 1
     orders = (
         ("fan-out", np.lexsort((-slots, -fan_out))),
+        ("sender, doubled first", np.lexsort((pair, -fan_out, ~double))),
         ("length", np.lexsort((-fan_out, -slots))),
         ("fan-out, words first", np.lexsort((-slots, -fan_out, double))),
     )

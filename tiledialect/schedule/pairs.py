@@ -4,9 +4,10 @@ Tiles 2i and 2i + 1 are a pair. A message that may be doubled is cut by receiver
 whole pairs of its set but the sender's own get it doubled, the others as it was. What
 each receiver gets at best bounds the phase, whoever is sent what in the end.
 
-Where tiles gather what they all have, a pair receives nothing while it sends to all
-others, and then has to send inside of itself. In a ring the next pair is sent to apart:
-that has time to do so then, and gets its words while it sends itself.
+Where a pair gathers what it has too, it receives nothing while it sends to all others,
+and then has to send inside of itself. In a ring what comes after its own is sent to it
+apart: it sends inside of itself while that goes to all others, and hears it while it
+sends to them.
 """
 
 from dataclasses import dataclass, replace
@@ -42,23 +43,21 @@ class Parts:
         return Parts(self.asked, np.arange(self.asked.count), self.asked)
 
     def in_ring(self) -> "Parts | None":
-        """Doubled messages whose senders hear of them too are sent to the next pair
-        apart, if there are two others; None if there is no such message."""
+        """A pair that sends to itself as well has some of what it hears of others sent
+        to it apart, if there are two others; None if there is no such pair."""
         parts = self.messages
-        number = parts.destinations
-        chosen = np.flatnonzero(self._heard_at_home())
-        begin, end = (
-            parts.set_start[number[chosen]],
-            parts.set_start[number[chosen] + 1],
-        )
-        chosen, begin, end = (c[end - begin > 4] for c in (chosen, begin, end))
-        if not chosen.size:
-            return None
+        chosen, pair = self._helpers()
+        number = parts.destinations[chosen]
         sets = parts.set_start.size - 1
         keys = np.repeat(np.arange(sets), np.diff(parts.set_start)) * parts.tiles
-        wanted = number[chosen] * parts.tiles + (parts.source[chosen] | 1)
-        place = np.searchsorted(keys + parts.set_tiles, wanted)
-        place = np.where(place == end, begin, place)
+        place = np.searchsorted(keys + parts.set_tiles, number * parts.tiles + 2 * pair)
+        begin, end = parts.set_start[number], parts.set_start[number + 1]
+        # a pair of which one tile alone hears is not in any set of doubled messages
+        there = (end - begin > 4) & (place < end)
+        there[there] = parts.set_tiles[place[there]] == 2 * pair[there]
+        chosen, place = chosen[there], place[there]
+        if not chosen.size:
+            return None
         case, at = np.unique(place, return_inverse=True)
         paired, lonely = _without(parts, case)
         doubled, cut = parts.double, np.zeros(parts.count, np.bool_)
@@ -71,6 +70,25 @@ class Parts:
         return Parts(
             replace(ring.messages, double=double), self.origin[ring.origin], self.asked
         )
+
+    def _helpers(self) -> tuple[Index, Index]:
+        """Doubled messages, and the pair that each is sent to apart.
+
+        Where the messages to a set go out sender by sender, those after the ones of a
+        pair that hears itself, and as long as them, are for that pair: it hears itself
+        while they go to all others, and them while it sends.
+        """
+        parts, double = self.messages, self.messages.double
+        assert double is not None
+        line = np.flatnonzero(double)
+        group = self.asked.destinations[self.origin[line]]
+        order = np.lexsort((line, parts.source[line], group))
+        line, group = line[order], group[order]
+        pair, slots = parts.source[line] >> 1, parts.slots[line]
+        home = self._heard_at_home()[line]
+        helped = _followed(group, pair, slots, home)
+        some = helped >= 0
+        return line[some], helped[some]
 
     def _heard_at_home(self) -> Flags:
         """(n,) which doubled parts are of messages that the sender's pair hears too."""
@@ -89,6 +107,37 @@ class Parts:
         alone = replace(self.asked, words=self.asked.slots, double=None)
         sent, heard = loads(alone, latency), loads(self.messages, latency)
         return Loads(sent.sent, heard.received, sent.send_bound, heard.receive_bound)
+
+
+def _followed(group: Index, pair: Index, slots: Index, home: Flags) -> Index:
+    """(n,) the pair that each message helps, or -1; messages of a group and of a pair
+    in it follow each other.
+
+    A pair at `home` in a group is helped by the messages after its own, around the end
+    of the group, up to the length of these, and each message helps the last such pair
+    before it.
+    """
+    fresh = np.append(True, group[1:] != group[:-1])
+    number, first = np.cumsum(fresh) - 1, np.flatnonzero(fresh)
+    end = np.cumsum(slots)
+    begin = end - slots
+    total = np.append(begin[first][1:], end[-1]) - begin[first]
+    begin, end = begin - begin[first][number], end - begin[first][number]
+    fresh |= np.append(True, pair[1:] != pair[:-1])
+    runs = np.flatnonzero(fresh)
+    last = np.append(runs[1:], pair.size) - 1
+    runs, last = runs[home[runs]], last[home[runs]]
+    if not runs.size:
+        return np.full(pair.size, -1)
+    span = int(total.max()) + 1
+    ends = number[last] * span + end[last]
+    before = np.searchsorted(ends, number * span + begin, side="right") - 1
+    around = (before < 0) | (number[last[before]] != number)
+    before[around] = np.searchsorted(ends, (number[around] + 1) * span) - 1
+    at, length = last[before], (end[last] - begin[runs])[before]
+    behind = begin - end[at] + around * total[number]
+    helps = (number[at] == number) & (behind < length) & (pair[at] != pair)
+    return np.where((before >= 0) & helps, pair[at], -1)
 
 
 def cut_by_receivers(messages: Messages, may: Flags) -> Parts | None:
