@@ -24,16 +24,19 @@ from xdsl.passes import ModulePass
 
 from tiledialect.backend.emit_package import package_of
 from tiledialect.diagnostics import TileError, Usage, fail
+from tiledialect.dialects.memory import ProgramOp
 from tiledialect.dialects.module_attributes import (
     CERTIFICATE,
     CHOICES,
     machine_of,
     require_rung,
+    the_program,
 )
 from tiledialect.dialects.plan import AlternativesOp, YieldOp
 from tiledialect.dialects.syntax import integer
 from tiledialect.dialects.tile import entry_function
 from tiledialect.lowering.foretold import foretold_bytes
+from tiledialect.lowering.serial_pairs import phases_of
 from tiledialect.passes.lower_plan import LowerPlanPass
 from tiledialect.passes.place_memory import PlaceMemoryPass
 from tiledialect.passes.schedule_exchange import ScheduleExchangePass
@@ -82,8 +85,9 @@ def choose(module: ModuleOp, index: int) -> int:
 @dataclass(frozen=True)
 class Tried:
     """What became of a plan: why it cannot be placed within the budget, or its
-    footprint and, where that was asked, its cycles by the simulator's clock; and the
-    certificate with what was foretold of it, if there is one."""
+    footprint and, where that was asked, its cycles by the simulator's clock, elsewhere
+    its estimate and the cycles that serial pairs cost; and the certificate with what
+    was foretold of it, if there is one."""
 
     index: int
     estimate: int
@@ -115,10 +119,18 @@ def tried(
     except TileError as error:
         return Tried(index, estimate, refused=error)
     if not timed:
-        return Tried(index, estimate, certificate=certificate)
+        cycles = estimate + serial_cycles(copy)
+        return Tried(index, estimate, cycles=cycles, certificate=certificate)
     package, machine = package_of(copy), machine_of(copy)
     cycles = sum(step_cycles(machine, step) for step in package.steps)
     return Tried(index, estimate, None, package.footprint, cycles, certificate)
+
+
+def serial_cycles(module: ModuleOp) -> int:
+    """Cycles by which phases are longer for pairs that share a memory element."""
+    program = the_program(module, ProgramOp)
+    costs = [op.cost for phase in phases_of(program) for op in phase.serials]
+    return sum(cost.value.data for cost in costs if cost is not None)
 
 
 def foretell(module: ModuleOp, searched: int) -> DictionaryAttr | None:
@@ -136,18 +148,22 @@ def foretell(module: ModuleOp, searched: int) -> DictionaryAttr | None:
 def try_plans(
     ctx: Context, module: ModuleOp, estimates: Sequence[int], count: int
 ) -> list[Tried]:
-    """Plans in order, until `count` fit or no other is near the first that does."""
+    """Plans in order. Of several, until `count` fit or no other is near the first that
+    does; of one, until no other can be faster, by its estimate, than what fits."""
     found: list[Tried] = []
     near = max(estimates)
     fit = 0
     for index, estimate in enumerate(estimates):
-        if fit == count or (fit and estimate > near):
+        if fit == count > 1 or estimate > near:
             break
         one = tried(ctx, module, index, estimate, timed=count > 1)
         found.append(one)
         if one.refused is None:
-            near = near if fit else int(estimate * (1 + NEAR))
             fit += 1
+            if count == 1:
+                near = min(near, one.cycles - 1)
+            elif fit == 1:
+                near = int(estimate * (1 + NEAR))
     return found
 
 

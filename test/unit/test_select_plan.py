@@ -99,6 +99,8 @@ ESTIMATES = [1000, 1010, 1020, 1021, 1022]
     [
         (1, {0: 900}, [0]),
         (1, {0: None, 1: 900}, [0, 1]),
+        (1, {0: 1015, 1: 1012}, [0, 1]),  # with serial pairs others may be faster
+        (1, {0: 1021, 1: None, 2: 1030}, [0, 1, 2]),
         (2, {0: 900, 1: 800}, [0, 1]),
         (2, {0: None, 1: 900, 2: 800}, [0, 1, 2]),
         (9, {0: 900, 1: 800, 2: 700}, [0, 1, 2]),  # 1021 is no near tie of 1000
@@ -125,6 +127,7 @@ def test_plans_are_tried_until_enough_fit(
         (4, {0: 9, 1: 8, 2: 8, 3: 9}, 1),  # of equals the first
         (4, {0: None, 1: 9, 2: 7, 3: 8}, 2),
         (1, {0: None, 1: 9}, 1),
+        (1, {0: 1005, 1: 1004, 2: 1002, 3: 1003}, 2),
     ],
 )
 def test_of_equals_the_better_estimate_stands(

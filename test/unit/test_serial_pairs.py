@@ -27,6 +27,7 @@ from tiledialect.passes.schedule_exchange import ScheduleExchangePass
 from tiledialect.pipeline import make_context
 from tiledialect.placement.drop_pairs import is_placed_without, pairs_to_drop, without
 from tiledialect.placement.problem import Problem
+from tiledialect.select_plan import serial_cycles
 from tiledialect.tools.serial_remarks import serial_remarks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -292,6 +293,7 @@ def test_a_program_with_too_few_elements_runs() -> None:
     assert op.cost is not None
     longer = serial[0].number("length") - plain.numbers["length"]
     assert op.cost.value.data == longer > 0
+    assert serial_cycles(module) == longer
 
 
 def test_check_memory_refuses_what_is_serial_no_more() -> None:
