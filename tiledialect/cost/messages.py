@@ -56,8 +56,8 @@ def counts(source: Spec, destination: Spec) -> Counts:
     elif destination.linear:
         out, into = _with_linear(source, destination)
     else:
-        source, most = _in_windows(source, destination)
-        into, out = _between_blocks(source, destination)
+        some, most, entire = _in_windows(source, destination)
+        into, out = _between_blocks(source, some, destination, entire)
         sent = np.minimum(source.tile_elements, most)
         received = destination.tile_elements * destination.element_bytes
         return Counts(received, sent * source.element_bytes, into, out)
@@ -69,34 +69,53 @@ def counts(source: Spec, destination: Spec) -> Counts:
     )
 
 
-def _in_windows(source: Spec, destination: Spec) -> tuple[Spec, Ints]:
-    """What a source has in the windows of a step, and elements that a tile sends of it
-    at most: of a spread block no more than a window, of a block the parts that lie in
-    the windows of the blocks that it meets."""
-    outer = destination.outer
+def _in_windows(source: Spec, destination: Spec) -> tuple[Spec, Ints, Mask]:
+    """What a source has in the windows of a step, elements that a tile sends of it at
+    most, and whether that is all it has: of a spread block no more than a window, of a
+    block the parts that lie in the windows of the blocks that it meets."""
+    outer, every = destination.outer, np.ones(1, dtype=np.bool_)
     if outer is None or not destination.windowed:
-        return source, source.tile_elements
+        return source, source.tile_elements, every
     if source.spread is not None:
-        return source, destination.block_bytes // destination.element_bytes
+        return source, destination.block_bytes // destination.element_bytes, every
     axis = destination.order[-1].axis
     window, block = destination.blocks[axis], np.maximum(outer[axis], 1)
     held = source.blocks[axis]
     met = segments(held, block, source.shape[axis])
-    blocks = list(source.blocks)
-    blocks[axis] = np.where(window < outer[axis], np.minimum(held, met * window), held)
-    some = source.with_(blocks=tuple(blocks))
-    return some, some.tile_elements
+    part = np.where(window < outer[axis], np.minimum(held, met * window), held)
+    # blocks that windows or panels do not divide begin anywhere in a window
+    panel = max(source.order[-1].count, destination.order[-1].count, 1)
+    divided = held % np.maximum(window, 1) == 0
+    if panel > 1 and source.order[-1] == destination.order[-1]:
+        divided = divided | ((held % panel == 0) & (window % panel == 0))
+    shorter = source.with_(blocks=_along(source.blocks, axis, part))
+    region = source.with_(
+        blocks=_along(source.blocks, axis, np.where(divided, part, held))
+    )
+    # the rows of a panel lie together, whatever is beside it
+    entire = ~divided | (part == held) | (panel > 1)
+    return region, shorter.tile_elements, entire
 
 
-def runs(region: Spec, other: Spec) -> tuple[Ints, Ints]:
+def _along(blocks: tuple[Ints, ...], axis: int, block: Ints) -> tuple[Ints, ...]:
+    """The blocks with that of one axis exchanged."""
+    return (*blocks[:axis], block, *blocks[axis + 1 :])
+
+
+def runs(region: Spec, other: Spec, entire: Mask | None = None) -> tuple[Ints, Ints]:
     """Runs of a block of one layout that lie in one piece in another too, and how many
-    elements of the innermost axis one has."""
+    elements of the innermost axis one has. `entire`: False where one of them is but a
+    part of the block that lies there, so that its rows are apart; None: nowhere.
+    """
     first, second = list(reversed(region.order)), list(reversed(other.order))
     extents = region.extents
     if not first or first[0].axis != second[0].axis:
         return region.block_elements, np.ones(1, dtype=np.int64)
     axis = first[0].axis
     inner = _pieces(region, other, axis, first[0].count, second[0].count)
+    if entire is not None:
+        ends = np.where(entire, inner.partial, inner.count)
+        inner = Pieces(inner.count, ends, inner.unit)
     rest = product([e for a, e in enumerate(extents) if a != axis])
     total = _fewer_in_panels(region, other, inner.count * rest)
     if len(first) < 2 or len(second) < 2 or first[1].axis != second[1].axis:
@@ -306,9 +325,12 @@ def _in_window(length: Ints, unit: Ints, blocked: Spec, aligned: Mask) -> Ints:
     return ceil_div(length, unit) + np.where(whole, 0, 1)
 
 
-def _between_blocks(source: Spec, destination: Spec) -> tuple[Ints, Ints]:
+def _between_blocks(
+    source: Spec, some: Spec, destination: Spec, entire: Mask
+) -> tuple[Ints, Ints]:
+    """Messages in and out where `some` of a source is what a tile sends from."""
     into, unit_in = runs(destination, source)
-    out, unit_out = runs(source, destination)
+    out, unit_out = runs(some, destination, entire)
     every = np.ones(1, dtype=np.bool_)
     if source.spread is not None:
         # a block is gathered, whole or a window of it: runs of one are never split
