@@ -169,9 +169,9 @@ def test_an_open_shop_leaves_fewer_gaps_than_first_fit() -> None:
 
 
 def test_an_open_shop_of_very_many_messages_is_not_tried() -> None:
-    source = np.zeros(1 << 16, np.int64)
-    messages = unicasts(2, source, source + 1, source + 1)
-    assert open_shop(messages, np.zeros(2, np.int64)) is None
+    target = np.arange(1, 40_000)
+    messages = unicasts(40_000, 0 * target, target, target)
+    assert open_shop(messages, np.zeros(40_000, np.int64)) is None
 
 
 @pytest.mark.parametrize(("even", "tight"), [(False, 1460), (True, 1260)])

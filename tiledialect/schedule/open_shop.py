@@ -28,22 +28,23 @@ def _sort(tiles: Index, left: Index) -> None:
 
 @inner
 def _choose(
-    messages: Index,
+    lines: Index,
+    head: Index,
     target: Index,
     slots: Index,
     free: Index,
     left: NDArray[np.float64],
     now: int,
 ) -> int:
-    """The place of the message whose receiver has most left, the longest of equals; -1
-    if no receiver is free."""
+    """The place of the line whose receiver has most left, of equals the one with the
+    longest message ahead; -1 if no receiver is free."""
     best = -1
-    for place in range(messages.size):
-        message = messages[place]
+    for place in range(lines.size):
+        message = head[lines[place]]
         if free[target[message]] > now:
             continue
         if best >= 0:
-            other = messages[best]
+            other = head[lines[best]]
             ahead = left[target[message]] - left[target[other]]
             if ahead < 0 or (ahead == 0 and slots[message] <= slots[other]):
                 continue
@@ -66,7 +67,8 @@ def _serve(
     source: Index,
     target: Index,
     slots: Index,
-    order: Index,
+    head: Index,
+    stop: Index,
     first: Index,
     send_left: Index,
     receive_left: NDArray[np.float64],
@@ -74,10 +76,11 @@ def _serve(
 ) -> None:
     """Write the start of each message, in slots.
 
-    The messages that a tile has still to send are order[first[tile]:end[tile]].
+    Messages are sorted by sender, then receiver: those of both are a line, messages
+    head[line]:stop[line], and lines first[tile]:first[tile + 1] are those of a tile.
     """
     size = first.size - 1
-    tiles = np.arange(size)
+    tiles, lines = np.arange(size), np.arange(head.size)
     end = first[1:].copy()
     send_free, receive_free = np.zeros(size, np.int64), np.zeros(size, np.int64)
     left = source.size
@@ -87,13 +90,16 @@ def _serve(
         for tile in tiles:
             if send_free[tile] > now or end[tile] == first[tile]:
                 continue
-            some = order[first[tile] : end[tile]]
-            place = _choose(some, target, slots, receive_free, receive_left, now)
+            some = lines[first[tile] : end[tile]]
+            place = _choose(some, head, target, slots, receive_free, receive_left, now)
             if place < 0:
                 continue
-            message = some[place]
-            end[tile] -= 1
-            some[place] = order[end[tile]]
+            line = some[place]
+            message = head[line]
+            head[line] += 1
+            if head[line] == stop[line]:
+                end[tile] -= 1
+                some[place] = lines[end[tile]]
             start[message] = now
             until = now + slots[message]
             send_free[tile] = receive_free[target[message]] = until
@@ -106,21 +112,29 @@ def _serve(
 def open_shop(messages: Messages, latency: Index) -> Index | None:
     """(n,) starts of unicasts; None where that would take too long. A receiver's
     latency counts as work that it has left."""
-    tiles, source, target = messages.tiles, messages.source, messages.targets()
-    count = np.bincount(source, minlength=tiles)
-    if int((count * count).sum()) > MOST_LOOKS:
-        return None
+    tiles = messages.tiles
     quantum = int(np.gcd.reduce(messages.words))
-    slots = messages.words // quantum
-    start = np.zeros(slots.size, np.int64)
+    # of those with one sender and one receiver the longest first
+    order = np.lexsort((-messages.words, messages.targets(), messages.source))
+    source, target = messages.source[order], messages.targets()[order]
+    slots = messages.words[order] // quantum
+    fresh = np.append(True, (source[1:] != source[:-1]) | (target[1:] != target[:-1]))
+    head = np.flatnonzero(fresh)
+    lines = np.bincount(source[head], minlength=tiles)
+    if int((np.bincount(source, minlength=tiles) * lines).sum()) > MOST_LOOKS:
+        return None
+    found = np.zeros(slots.size, np.int64)
     _serve(
         source,
         target,
         slots,
-        np.argsort(source, kind="stable"),
-        np.append(0, np.cumsum(count)),
+        head.copy(),
+        np.append(head[1:], source.size),
+        np.append(0, np.cumsum(lines)),
         np.bincount(source, slots, tiles).astype(np.int64),
         np.bincount(target, slots, tiles) + latency / quantum,
-        start,
+        found,
     )
-    return start * quantum
+    start = np.empty_like(found)
+    start[order] = found * quantum
+    return start

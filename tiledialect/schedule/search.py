@@ -126,7 +126,9 @@ class Search:
         start = self.improve(level, self.fit(level, GOOD))
         enough = GOOD if even(messages) else FAIR
         many = messages.count > MOST_REFINED and not even(messages)
-        if not (level.whole or self.within(enough) or many):
+        if many and messages.unicast and not self.within(FAIR):
+            self.as_open_shop(single(messages))
+        elif not (level.whole or self.within(enough) or many):
             start = self.refine(level, start, single(messages))
         if self.split and not messages.unicast:
             self.on_air(level)
@@ -164,6 +166,14 @@ class Search:
             if self.within(enough) or (self.split and hopeless):
                 break
         return best
+
+    def as_open_shop(self, level: Level) -> None:
+        """Offer unicasts as an open shop."""
+        from tiledialect.schedule.open_shop import open_shop
+
+        start = open_shop(level.items, self.latency)
+        if start is not None:
+            self.offer_whole(level, start, OPEN_SHOP)
 
     def fits(self, items: Messages) -> Iterator[tuple[str, Index]]:
         """First fits of items, in orders of which the best for most phases come first;
