@@ -59,6 +59,16 @@ def _rows_in_panels(source: Spec, destination: Spec) -> tuple[Ints, Ints] | None
     return runs, runs * run
 
 
+def pieces_met(blocked: Spec, linear: Spec) -> Ints:
+    """The most pieces of linear ownership that a block has something of: its rows lie
+    one after the other, in each batch."""
+    row = blocked.shape[-1] if blocked.shape else 1
+    batches = product(blocked.extents[:-2])
+    rows, breadth = product(blocked.extents[-2:-1]), product(blocked.extents[-1:])
+    span = (rows - 1) * row + breadth
+    return batches * (ceil_div(span, np.maximum(linear.tile_elements, 1)) + 1)
+
+
 def _rows_met(source: Spec) -> Ints:
     """The most rows of which a tile holds some."""
     if not source.linear:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiledialect.codelets import copy_cycles
-from tiledialect.cost.local_runs import most_local
+from tiledialect.cost.local_runs import most_local, pieces_met
 from tiledialect.cost.messages import Counts, counts
 from tiledialect.cost.pairs import (
     doubled_sends,
@@ -176,7 +176,9 @@ def stacked(
     counted = stack_counts(source, destination, partials, own)
     # All that a tile sends to another goes out in one go, and a block's pieces are on
     # as many tiles as it has partial sums.
-    partners = counted.messages_out if destination.linear else partials - own
+    partners = partials - own
+    if destination.linear:
+        partners = pieces_met(source, destination)
     gaps = np.minimum(counted.messages_out, partners)
     return _priced(machine, source, destination, counted, not own, gaps)
 
