@@ -243,8 +243,7 @@ def _program(cell: Cell, path: Path) -> Row:
     if least and footprint > live:
         remark += "; proven: rules leave no smaller one"
     low = round(ratio, 4) <= PROGRAM_RATIO or least
-    estimates = (over, searched) if searched else (over,)
-    near = all(1.0 <= one <= ESTIMATE_RATIO for one in estimates)
+    near = all(1.0 <= one <= ESTIMATE_RATIO for one in (over, searched))
     holds = low and seconds <= 1.0 and near
     return Row(
         f"program {cell.name}", found[1], buffers, ratio, PROGRAM_RATIO, seconds,
